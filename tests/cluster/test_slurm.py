@@ -6,10 +6,12 @@ Runs where Slurm answers (its jobs have to see this folder), or where one can be
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import pandas as pd
@@ -82,25 +84,47 @@ def project(slurm):
             "experiments/slow.py": STUDY,
         },
     )
-    yield Project(folder, slurm | {"PYTHONPATH": str(ROOT)})
+    # a process that is aborted prints its stacks
+    yield Project(folder, slurm | {"PYTHONPATH": str(ROOT), "PYTHONFAULTHANDLER": "1"})
     shutil.rmtree(folder)
+
+
+class Stuck(AssertionError):
+    """A command that does not end."""
 
 
 class Project:
     def __init__(self, folder, environment):
         self.folder, self.environment = folder, environment
 
-    def said(self, *command) -> str:
+    def said(self, *command, seconds=300.0) -> str:
         """What a command prints that ends well."""
-        done = subprocess.run(
-            command, cwd=self.folder, env=self.environment,
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr + done.stdout
-        return done.stdout
+        with subprocess.Popen(
+            command, cwd=self.folder, env=self.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            try:
+                out, error = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as expired:
+                process.send_signal(signal.SIGABRT)
+                out, error = process.communicate(timeout=60)
+                raise Stuck(f"{command} does not end: {out}{error}{self.state()}") from expired
+        assert process.returncode == 0, error + out
+        return out
 
-    def simstudy(self, *arguments) -> str:
-        return self.said(sys.executable, "run.py", *arguments)
+    def state(self) -> str:
+        """What Slurm and its jobs say, with the stacks of those that run; they are ended."""
+        asked = (["squeue", "-l"], ["sinfo", "-R"], ["scontrol", "show", "job"])
+        told = [self.said(*command) for command in asked]
+        self.said("scancel", "--signal=ABRT", "--full", "--user", str(os.geteuid()))
+        time.sleep(5)
+        self.said("scancel", "--user", str(os.geteuid()))
+        logs = [path for pattern in ("*.out", "*.err") for path in self.folder.rglob(pattern)]
+        told += [f"{path}: {path.read_text()[-2000:]}" for path in logs]
+        return "\n".join(told + [str(path) for path in self.folder.rglob("*result.pkl")])
+
+    def simstudy(self, *arguments, **limit) -> str:
+        return self.said(sys.executable, "run.py", *arguments, **limit)
 
     def wait(self, what, condition, seconds=240.0):
         end = time.monotonic() + seconds
@@ -161,7 +185,11 @@ def test_a_sweep_of_jobs_moves_no_bit_and_ends_with_one_table(project):
     asked = ["-m", *points, "progress=false", "report=false"]
     memory = ["hydra.launcher.mem_gb=null", "+hydra.launcher.additional_parameters.mem=200M"]
     launcher = ["hydra/launcher=slurm", "hydra.launcher.timeout_min=9", *memory]
-    project.simstudy(*asked, *launcher, "out=jobs")
+    try:
+        project.simstudy(*asked, *launcher, "out=jobs", seconds=150)
+    except Stuck as stuck:  # without accounting, the launcher waits for ever for a job that is lost
+        warnings.warn(str(stuck), stacklevel=1)
+        project.simstudy(*asked, *launcher, "out=jobs", seconds=300)
     project.simstudy(*asked, "out=basic")
     jobs, basic = (table(project.folder / out) for out in ("jobs", "basic"))
     assert len(jobs) == 12 * 3  # scenarios
