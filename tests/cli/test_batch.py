@@ -25,9 +25,9 @@ exit 1
 """
 PYTHON = """#!/bin/bash
 # a run whose time may be nearly up, and who is told of it
-printf '%s\\n' "$@" > "$TOLD"
 trap 'exit 75' USR1
 trap 'exit 143' TERM
+printf '%s\\n' "$@" > "$TOLD"
 [ -n "$ENDS_WITH" ] && exit "$ENDS_WITH"
 for _ in $(seq 600); do sleep 0.05; done
 """
