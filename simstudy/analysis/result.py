@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstudy.analysis.summary import (
-    MEASURE,
     factor_names,
     format_remarks,
     place_on_axes,
@@ -24,7 +23,6 @@ from simstudy.analysis.summary import (
     scenario_with,
     scenarios_with,
     summarize,
-    with_anytime_limits,
 )
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
@@ -410,31 +408,6 @@ class Result:
         from simstudy.analysis.frames import run_time
 
         return run_time(self.plan, self.details.spent)
-
-    def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """Summarize a measure with limits that are valid at every look during a run.
-
-        Parameters
-        ----------
-        measure
-            The name of a share, or of a mean of one value per replicate.
-        planned
-            For a mean: the number of replicates at which the limits are closest together. It must
-            be the same at every look.
-
-        Returns
-        -------
-        pd.DataFrame
-            The rows of the summary, with these limits as `lower` and `upper`.
-
-        Raises
-        ------
-        StudyError
-            For a measure that is neither, and for a mean without `planned`.
-        """
-        known = self.details.measure(measure)
-        rows = self.summary[self.summary[MEASURE] == known.name]
-        return with_anytime_limits(rows, known, self.details.level, planned)
 
     def contrast(
         self,

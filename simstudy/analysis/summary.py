@@ -17,8 +17,6 @@ from simstudy.design.plan import Plan, factors_in, shown_level
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
-from simstudy.measures.intervals import anytime_mean, anytime_share
-from simstudy.measures.moments import MomentMeasure, only, share
 
 MEASURE, REMARK = "measure", "remark"
 OPTIONAL = tuple(Estimates._field_defaults)
@@ -190,43 +188,6 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
     more = f" (and in {others})" if len(rows) > 1 else ""
     at = f" at {where}" if where else ""
     return f"{name}{at}: {first[REMARK]}{more}."
-
-
-def with_anytime_limits(
-    rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
-) -> pd.DataFrame:
-    """Rows of a summary with `lower` and `upper` valid at all numbers of replicates."""
-    if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
-        raise StudyError(
-            f"{measure.name!r} is not a share or mean of independent replicates as they are, and "
-            "for others no limits are known that hold at every look. Decide on a number of "
-            "replicates beforehand."
-        )
-    n = rows["n_given"].to_numpy(float)
-    found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
-    if _is_share(measure):
-        limits = anytime_share(found, n, level=level)
-    elif isinstance(measure, MomentMeasure) and measure.value is only:
-        if planned is None:
-            raise StudyError(
-                f"{measure.name!r} is a mean, whose limits hold at every look if all looks plan "
-                "for the same number. Say at how many replicates they are to be closest "
-                "together, planned=10000, say."
-            )
-        limits = anytime_mean(found, mcse * np.sqrt(n), n, level=level, planned=planned)
-    else:
-        raise StudyError(
-            f"{measure.name!r} is neither a share nor a mean of one value per replicate, and for "
-            "others no limits are known that hold at every look. Decide on a number of replicates "
-            "beforehand."
-        )
-    return rows.assign(lower=limits.lower, upper=limits.upper)
-
-
-def _is_share(measure: Measure) -> bool:
-    """Whether a measure is a proportion of independent replicates."""
-    counts = isinstance(measure, MomentMeasure) and measure.value in (only, share)
-    return counts and measure.bounds == "wilson"
 
 
 # ---------------------------------------------------------------- look-up

@@ -119,8 +119,6 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: study(size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
-        (lambda: study().run(400).anytime("power"), "is not a share or mean of independent"),
-        (lambda: study(1).run(400).anytime("by_control"), "is not a share or mean of independent"),
     ],
 )  # fmt: skip
 def test_what_groups_cannot_is_refused_in_one_line(make, words):
