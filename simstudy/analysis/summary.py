@@ -194,22 +194,28 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
 SAME = 1e-9  # relative: numbers this close are one
 
 
-def scenario_with(plan: Plan, where: Mapping[str, Any]) -> Any:
+def scenario_with(
+    scenarios: Sequence[Scenario], rows: pd.DataFrame, where: Mapping[str, Any]
+) -> Any:
     """Find the one scenario with these factors; floats are compared up to rounding.
+
+    Parameters
+    ----------
+    rows
+        The factors of the scenarios, as `factor_rows` returns them.
 
     Raises
     ------
     LookupError
         For an unknown factor, and for none or several scenarios.
     """
-    rows = _factor_rows(plan, plan.scenarios)
     for name in where:
         if name not in rows:
             known = nearest(name, map(str, rows))
             raise LookupError(f"{name!r} is not a factor of these scenarios: {known}")
     found = rows_with(rows, where).index
     if len(found) == 1:
-        return plan.scenarios[found[0]]
+        return scenarios[found[0]]
     if len(found):
         raise LookupError(
             f"{len(found)} scenarios have {_format_factors(where)}, so it is not clear which is "
@@ -230,7 +236,7 @@ def scenarios_with(
     LookupError
         If there is none.
     """
-    rows = _factor_rows(plan, scenarios)
+    rows = factor_rows(plan, scenarios)
     of_factors = {name: value for name, value in where.items() if name in rows}
     found = [scenarios[at] for at in rows_with(rows, of_factors).index]
     if not found:
@@ -238,7 +244,7 @@ def scenarios_with(
     return found
 
 
-def _factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
+def factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
     """The factors of scenarios, a row for each."""
     return pd.DataFrame([factors_in(plan, each) for each in scenarios])
 

@@ -377,8 +377,8 @@ class Study(StudySpec):
         Returns
         -------
         Solution
-            The `value` with its interval (`lower`, `upper`), the replicates at each value (`n_rep`),
-            and the summary at each value that was tried (`trace`).
+            The `value` with its interval (`lower`, `upper`), the replicates at each value
+            (`n_rep`), and the summary at each value that was tried (`trace`).
 
         Raises
         ------

@@ -1,6 +1,7 @@
 """Columns that several claims ask for are read once, and nobody sees what another wrote."""
 
 import pickle
+import sys
 
 import pytest
 
@@ -28,3 +29,31 @@ def test_a_full_cache_is_emptied(result, monkeypatch):
     monkeypatch.setattr(replicates, "CACHE_BYTES", 100)
     assert set(result.columns(scenario, "estimate", "truth")) == {"estimate", "truth"}
     assert not result.details.replicates._recent
+
+
+def steps_of(read) -> int:
+    """Python functions that are called, and steps of generators."""
+    n_steps = 0
+
+    def count(frame, event, argument):
+        nonlocal n_steps
+        n_steps += event == "call"
+
+    sys.setprofile(count)
+    try:
+        read()
+    finally:
+        sys.setprofile(None)
+    return n_steps
+
+
+def test_the_last_scenario_takes_as_many_steps_as_the_first():
+    result = mean_study(tuple(range(3, 83)), block_size=5).run(5, backend="inline")
+    read = [
+        [
+            steps_of(lambda n=n: result.columns(result.plan.scenarios[n], "estimate")),
+            steps_of(lambda n=n: result.values("estimate", n_obs=n + 3, method="t")),
+        ]
+        for n in range(80)
+    ]
+    assert read[-1] == read[10]
