@@ -306,7 +306,13 @@ class Result:
         return frame
 
     def summary_only(self) -> Result:
-        """Copy the result with its summary, and without other tables that may be large."""
+        """Copy the result with its summary, and without other tables that may be large.
+
+        Returns
+        -------
+        Result
+            The copy, as workers that draw figures get it.
+        """
         light = Result(replace(self.details))
         light._frames["summary"] = self._frame("summary")
         return light
