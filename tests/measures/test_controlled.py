@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from simstudy import measures as m
-from simstudy.errors import DesignError
+from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.remarks import far_from_zero
 from simstudy.measures.variance_reduction.control_variates import WITHOUT, regress
