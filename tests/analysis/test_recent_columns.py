@@ -3,6 +3,7 @@
 import pickle
 import sys
 
+import numpy as np
 import pytest
 
 from simstudy.analysis import replicates
@@ -47,13 +48,12 @@ def steps_of(read) -> int:
     return n_steps
 
 
-def test_the_last_scenario_takes_as_many_steps_as_the_first():
+def test_the_last_scenarios_take_as_many_steps_as_the_first():
+    """Medians, because now and then a collection of garbage adds steps of its own."""
     result = mean_study(tuple(range(3, 83)), block_size=5).run(5, backend="inline")
-    read = [
-        [
-            steps_of(lambda n=n: result.columns(result.plan.scenarios[n], "estimate")),
-            steps_of(lambda n=n: result.values("estimate", n_obs=n + 3, method="t")),
-        ]
-        for n in range(80)
-    ]
-    assert read[-1] == read[10]
+    for read in (
+        lambda n: result.columns(result.plan.scenarios[n], "estimate"),
+        lambda n: result.values("truth", n_obs=n + 3, method="t"),
+    ):
+        steps = [steps_of(lambda n=n, read=read: read(n)) for n in range(80)]
+        assert np.median(steps[5:30]) == np.median(steps[-25:])
