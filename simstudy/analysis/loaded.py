@@ -31,6 +31,7 @@ from simstudy.store.runs import (
 )
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
+MAY_BE_ABSENT = ("claims", "failures", "warnings", "cells")  # tables that are then empty
 
 
 def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
@@ -74,15 +75,6 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
     return LoadedResult(place, manifest)
 
 
-def _stored_frame(name: str, *, is_needed: bool = True) -> Any:
-    """A frame of the folder, read when it is first used; empty if it is not needed and absent."""
-
-    def read(result: LoadedResult) -> pd.DataFrame:
-        return result._read_frame(name, is_needed=is_needed)
-
-    return cached_property(read)
-
-
 class LoadedResult(Result):
     """A result from a folder: frames as they were written, replicates as they are stored.
 
@@ -99,6 +91,7 @@ class LoadedResult(Result):
     def __init__(self, folder: Place, manifest: Mapping[str, Any]) -> None:
         self._folder, self.manifest = folder, manifest
         self._value_labels, self._labels, self._tables = {}, {}, {}
+        self._frames = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process the folder is read again."""
@@ -133,21 +126,21 @@ class LoadedResult(Result):
         )
 
     # ---------------------------------------------------------------- frames
-    summary = _stored_frame("summary")
-    summary_all_methods = _stored_frame("summary_all_methods")
-    scenarios = _stored_frame("scenarios")
-    claims = _stored_frame("claims", is_needed=False)
-    failures = _stored_frame("failures", is_needed=False)
-    warnings = _stored_frame("warnings", is_needed=False)
+    @property
+    def scenarios(self) -> pd.DataFrame:
+        """The scenarios: keys in the store, and factors."""
+        return self._frame("scenarios").copy()
 
     @property
     def n_failed(self) -> int:
         return int(self.manifest.get("failed_replicates") or 0)
 
-    def _read_frame(self, name: str, *, is_needed: bool = True) -> pd.DataFrame:
+    def _make_frame(self, name: str) -> pd.DataFrame:
         """A frame of the folder; an empty one if it is not there and not needed."""
+        if name == "factors":
+            return super()._make_frame(name)
         path = self.folder / f"{name}.parquet"
-        if not (is_needed or path.name in self._files or path.exists()):
+        if not (name not in MAY_BE_ABSENT or path.name in self._files or path.exists()):
             return pd.DataFrame()
         content = self._content(path)
         try:
@@ -179,7 +172,7 @@ class LoadedResult(Result):
     @cached_property
     def details(self) -> Details:  # type: ignore[override]
         """The stored replicates; there are no declarations."""
-        rows = self.scenarios.to_dict("records")
+        rows = self._frame("scenarios").to_dict("records")
         if ROWS in self._files:
             return self._given(rows)
         store = open_store(self.folder, [row[SCENARIO] for row in rows], self.manifest)
@@ -193,7 +186,7 @@ class LoadedResult(Result):
         """The replicates of other software."""
         settings = {"seed": self.manifest["seed"], "block_size": 1, "axes": self._axes}
         plan = stored_plan(self._name, rows, Provenance(settings))
-        frame = self._read_frame("replicates")
+        frame = self._make_frame("replicates")
         factors = list(frame.columns[: frame.columns.get_loc(REP)])
         cells = frame.groupby(factors, sort=False, dropna=False) if factors else [((), frame)]
         each = [cell.drop(columns=factors) for _, cell in cells]
@@ -203,7 +196,7 @@ class LoadedResult(Result):
     @property
     def _axes(self) -> dict[str, list[str]]:
         """The labels of each axis of columns."""
-        cells = self._read_frame("cells", is_needed=False)
+        cells = self._make_frame("cells")
         return {str(name): list(cells[name].unique()) for name in cells if name != "cell"}
 
 

@@ -102,6 +102,7 @@ class StoredReplicates:
     n_rep: Mapping[str, int]
     not_applied: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
+    _n_bytes: int = field(default=0, repr=False)
 
     @property
     def provenance(self) -> Provenance:
@@ -130,16 +131,20 @@ class StoredReplicates:
         A method that only failed is NaN.
         """
         n = self.n_rep[key] if n_rep is None else n_rep
-        absent = [name for name in names if (key, name, n) not in self._recent]
-        read = self._read_columns(key, absent, n) if absent else {}
-        known = self._recent | {(key, name, n): column for name, column in read.items()}
-        n_bytes = sum(column.nbytes for column in known.values())
-        self._recent = known if n_bytes <= CACHE_BYTES else {}
-        return {name: known[key, name, n].copy(order="K") for name in names}
+        kept = {
+            name: self._recent[key, name, n] for name in names if (key, name, n) in self._recent
+        }
+        absent = [name for name in names if name not in kept]
+        for name, column in (self._read_columns(key, absent, n) if absent else {}).items():
+            kept[name] = self._recent[key, name, n] = column
+            self._n_bytes += column.nbytes
+        if self._n_bytes > CACHE_BYTES:
+            self._recent, self._n_bytes = {}, 0
+        return {name: kept[name].copy(order="K") for name in names}
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without the cache of columns."""
-        return vars(self) | {"_recent": {}}
+        return vars(self) | {"_recent": {}, "_n_bytes": 0}
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
         each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]

@@ -5,18 +5,17 @@ Heavy imports are deferred: a run that has nothing to do needs none of them.
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simstudy.analysis.summary import (
-    MEASURE,
     factor_names,
+    factor_rows,
     format_remarks,
     place_on_axes,
     row_with,
@@ -24,7 +23,6 @@ from simstudy.analysis.summary import (
     scenario_with,
     scenarios_with,
     summarize,
-    with_anytime_limits,
 )
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
@@ -201,6 +199,8 @@ class Details:
 class Result:
     """The result of a study.
 
+    Each table is a copy: what a reader writes into it changes no other reader's.
+
     Parameters
     ----------
     details
@@ -226,6 +226,7 @@ class Result:
         self.details = details
         self._value_labels, self._labels = details.value_labels, details.labels
         self._tables = details.tables
+        self._frames: dict[str, pd.DataFrame] = {}
 
     @property
     def plan(self) -> Plan:
@@ -286,7 +287,7 @@ class Result:
         from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head, summary_table
 
         try:
-            rows = self.summary.head(MAX_TABLE_ROWS)
+            rows = self._frame("summary").head(MAX_TABLE_ROWS)
         except SimstudyError:  # `summary` raises it again; a `repr` must not
             return None
         if not len(rows):
@@ -294,8 +295,36 @@ class Result:
         return summary_head(summary_table(rows, self._name, self._value_labels, self._labels))
 
     # ---------------------------------------------------------------- the summary
-    @cached_property
+    def _frame(self, name: str) -> pd.DataFrame:
+        """A table of this name, made once; readers outside get a copy, which they may change."""
+        if name not in self._frames:
+            self._frames[name] = self._make_frame(name)
+        return self._frames[name]
+
+    def _make_frame(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = getattr(self, f"_make_{name}")()
+        return frame
+
+    def summary_only(self) -> Result:
+        """Copy the result with its summary, and without other tables that may be large.
+
+        Returns
+        -------
+        Result
+            The copy, as workers that draw figures get it.
+        """
+        light = Result(replace(self.details))
+        light._frames["summary"] = self._frame("summary")
+        return light
+
+    @property
     def summary(self) -> pd.DataFrame:
+        return self._frame("summary").copy()
+
+    def _make_factors(self) -> pd.DataFrame:
+        return factor_rows(self.plan, self.plan.scenarios)
+
+    def _make_summary(self) -> pd.DataFrame:
         rows = summarize(
             self.plan, self.details.measures, self.details.estimator(self.details.measures)
         )
@@ -329,7 +358,7 @@ class Result:
         ['welch', 'permuted']
         """
         named = {} if measure is None else {"measure": measure}
-        return rows_with(self.summary, named | factors)
+        return rows_with(self._frame("summary"), named | factors)
 
     def row(self, measure: str, **factors: Any) -> pd.Series:
         """Select one row of the summary.
@@ -359,7 +388,7 @@ class Result:
         >>> bool(row["lower"] < row["estimate"] < row["upper"])
         True
         """
-        return row_with(self.summary, measure, factors)
+        return row_with(self._frame("summary"), measure, factors)
 
     def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows of the summary without those of methods in cells where they were not applied."""
@@ -375,7 +404,7 @@ class Result:
         cells = rows[[*names, axis]].itertuples(index=False, name=None)
         return rows[[cell not in absent for cell in cells]].reset_index(drop=True)
 
-    @cached_property
+    @property
     def summary_all_methods(self) -> pd.DataFrame:
         """Summary of the replicates in which every method succeeded.
 
@@ -384,6 +413,9 @@ class Result:
         StudyError
             If the study has no axes.
         """
+        return self._frame("summary_all_methods").copy()
+
+    def _make_summary_all_methods(self) -> pd.DataFrame:
         from simstudy.measures import all_methods
 
         if not self.plan.axes:
@@ -394,7 +426,7 @@ class Result:
         declared = self.details.declared
         return summarize(self.plan, declared, self.details.estimator(declared, watch))
 
-    @cached_property
+    @property
     def seconds(self) -> pd.DataFrame:
         """Seconds of drawing, on one core, over all runs.
 
@@ -410,31 +442,6 @@ class Result:
         from simstudy.analysis.frames import run_time
 
         return run_time(self.plan, self.details.spent)
-
-    def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """Summarize a measure with limits that are valid at every look during a run.
-
-        Parameters
-        ----------
-        measure
-            The name of a share, or of a mean of one value per replicate.
-        planned
-            For a mean: the number of replicates at which the limits are closest together. It must
-            be the same at every look.
-
-        Returns
-        -------
-        pd.DataFrame
-            The rows of the summary, with these limits as `lower` and `upper`.
-
-        Raises
-        ------
-        StudyError
-            For a measure that is neither, and for a mean without `planned`.
-        """
-        known = self.details.measure(measure)
-        rows = self.summary[self.summary[MEASURE] == known.name]
-        return with_anytime_limits(rows, known, self.details.level, planned)
 
     def contrast(
         self,
@@ -493,8 +500,11 @@ class Result:
         rows = compared.rows(self.details.measure(measure), axis, first, second, scale)
         return rows_with(rows, factors)
 
-    @cached_property
+    @property
     def claims(self) -> pd.DataFrame:
+        return self._frame("claims").copy()
+
+    def _make_claims(self) -> pd.DataFrame:
         from simstudy.claims import check_claims
 
         return check_claims(self.details.claimed, self)
@@ -504,7 +514,7 @@ class Result:
         """The number of replicates that failed in any cell."""
         if not self.details.replicates.any_failed:
             return 0
-        return len(self.failures[[*factor_names(self.plan), "rep"]].drop_duplicates())
+        return len(self._frame("failures")[[*factor_names(self.plan), "rep"]].drop_duplicates())
 
     @property
     def replicates(self) -> pd.DataFrame:
@@ -537,7 +547,9 @@ class Result:
         for scenario in scenarios:
             self._known_key(scenario)
         chosen = scenarios_with(self.plan, scenarios or self.plan.scenarios, factors)
-        frame = pd.concat([self._frame(each, columns) for each in chosen], ignore_index=True)
+        frame = pd.concat(
+            [self._replicates_of(each, columns) for each in chosen], ignore_index=True
+        )
         return rows_with(frame, factors).reset_index(drop=True) if factors else frame
 
     def columns(
@@ -584,7 +596,7 @@ class Result:
         figures = self.details.figures
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
-        return _labelled(figures[name](self._with_own_summary()), self._labels)
+        return _labelled(figures[name](self), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
         """Make a table of the study; every study has one called `summary`.
@@ -612,7 +624,7 @@ class Result:
         tables = self._tables
         if name == SUMMARY and (columns is not None or name not in tables):
             labels = self._value_labels, self._labels
-            return summary_table(self.summary, self._name, *labels, axis=columns)
+            return summary_table(self._frame("summary"), self._name, *labels, axis=columns)
         if columns is not None:
             raise TableError(
                 f"columns={columns!r} with table {name!r}: only the table of the summary can be "
@@ -621,13 +633,7 @@ class Result:
         if name not in tables:
             known = {SUMMARY, *tables}
             raise TableError(f"no table {name!r} in {self._name}; {nearest(name, known)}")
-        return tables[name](self._with_own_summary())
-
-    def _with_own_summary(self) -> Result:
-        """Copy the result with its summary, which a figure or a table may change."""
-        lent = copy.copy(self)
-        lent.summary = self.summary.copy()
-        return lent
+        return tables[name](self)
 
     def scenario(self, **where: Any) -> Any:
         """Find the one scenario of this run with these factors.
@@ -647,7 +653,7 @@ class Result:
         LookupError
             If there is none, or more than one.
         """
-        return scenario_with(self.plan, where)
+        return scenario_with(self.plan.scenarios, self._frame("factors"), where)
 
     def values(self, column: str, **factors: Any) -> np.ndarray:
         """Return a column of one scenario, at one position of each axis.
@@ -683,8 +689,11 @@ class Result:
         place: tuple[Any, ...] = place_on_axes(self.plan.axes, of_axes) if found.ndim > 1 else ()
         return np.asarray(found[:, *place])
 
-    @cached_property
+    @property
     def failures(self) -> pd.DataFrame:
+        return self._frame("failures").copy()
+
+    def _make_failures(self) -> pd.DataFrame:
         from simstudy.analysis.frames import failure_frame
         from simstudy.analysis.replicates import NOT_APPLIED
 
@@ -693,9 +702,12 @@ class Result:
         found = failure_frame(self.details.replicates)
         return found[found[ERROR] != NOT_APPLIED].reset_index(drop=True)
 
-    @cached_property
+    @property
     def warnings(self) -> pd.DataFrame:
         """Count the replicates with each warning, by method and other axes."""
+        return self._frame("warnings").copy()
+
+    def _make_warnings(self) -> pd.DataFrame:
         from simstudy.analysis.frames import warning_counts
 
         return warning_counts(self.details.replicates)
@@ -719,7 +731,7 @@ class Result:
         rows = self.rows(columns=[column])
         return level_counts(rows, [*factor_names(self.plan), *self.plan.axes], column)
 
-    def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
+    def _replicates_of(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
 
         replicates = self.details.replicates

@@ -17,8 +17,6 @@ from simstudy.design.plan import Plan, factors_in, shown_level
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
-from simstudy.measures.intervals import anytime_mean, anytime_share
-from simstudy.measures.moments import MomentMeasure, only, share
 
 MEASURE, REMARK = "measure", "remark"
 OPTIONAL = tuple(Estimates._field_defaults)
@@ -192,63 +190,32 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
     return f"{name}{at}: {first[REMARK]}{more}."
 
 
-def with_anytime_limits(
-    rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
-) -> pd.DataFrame:
-    """Rows of a summary with `lower` and `upper` valid at all numbers of replicates."""
-    if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
-        raise StudyError(
-            f"{measure.name!r} is not a share or mean of independent replicates as they are, and "
-            "for others no limits are known that hold at every look. Decide on a number of "
-            "replicates beforehand."
-        )
-    n = rows["n_given"].to_numpy(float)
-    found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
-    if _is_share(measure):
-        limits = anytime_share(found, n, level=level)
-    elif isinstance(measure, MomentMeasure) and measure.value is only:
-        if planned is None:
-            raise StudyError(
-                f"{measure.name!r} is a mean, whose limits hold at every look if all looks plan "
-                "for the same number. Say at how many replicates they are to be closest "
-                "together, planned=10000, say."
-            )
-        limits = anytime_mean(found, mcse * np.sqrt(n), n, level=level, planned=planned)
-    else:
-        raise StudyError(
-            f"{measure.name!r} is neither a share nor a mean of one value per replicate, and for "
-            "others no limits are known that hold at every look. Decide on a number of replicates "
-            "beforehand."
-        )
-    return rows.assign(lower=limits.lower, upper=limits.upper)
-
-
-def _is_share(measure: Measure) -> bool:
-    """Whether a measure is a proportion of independent replicates."""
-    counts = isinstance(measure, MomentMeasure) and measure.value in (only, share)
-    return counts and measure.bounds == "wilson"
-
-
 # ---------------------------------------------------------------- look-up
 SAME = 1e-9  # relative: numbers this close are one
 
 
-def scenario_with(plan: Plan, where: Mapping[str, Any]) -> Any:
+def scenario_with(
+    scenarios: Sequence[Scenario], rows: pd.DataFrame, where: Mapping[str, Any]
+) -> Any:
     """Find the one scenario with these factors; floats are compared up to rounding.
+
+    Parameters
+    ----------
+    rows
+        The factors of the scenarios, as `factor_rows` returns them.
 
     Raises
     ------
     LookupError
         For an unknown factor, and for none or several scenarios.
     """
-    rows = _factor_rows(plan, plan.scenarios)
     for name in where:
         if name not in rows:
             known = nearest(name, map(str, rows))
             raise LookupError(f"{name!r} is not a factor of these scenarios: {known}")
     found = rows_with(rows, where).index
     if len(found) == 1:
-        return plan.scenarios[found[0]]
+        return scenarios[found[0]]
     if len(found):
         raise LookupError(
             f"{len(found)} scenarios have {_format_factors(where)}, so it is not clear which is "
@@ -269,7 +236,7 @@ def scenarios_with(
     LookupError
         If there is none.
     """
-    rows = _factor_rows(plan, scenarios)
+    rows = factor_rows(plan, scenarios)
     of_factors = {name: value for name, value in where.items() if name in rows}
     found = [scenarios[at] for at in rows_with(rows, of_factors).index]
     if not found:
@@ -277,7 +244,7 @@ def scenarios_with(
     return found
 
 
-def _factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
+def factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
     """The factors of scenarios, a row for each."""
     return pd.DataFrame([factors_in(plan, each) for each in scenarios])
 

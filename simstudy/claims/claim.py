@@ -142,7 +142,17 @@ class Claim:
     def __post_init__(self) -> None:
         self._refuse_published()
         for name in ALLOWANCES:
-            self._refuse_allowance(name, getattr(self, name))
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+                raise StudyError(
+                    f"claim {self.name!r} has {name}={value!r}: give a finite number of at "
+                    "least 0, in the units of the published number."
+                )
+            if value and self.published is True:
+                raise StudyError(
+                    f"claim {self.name!r} is a statement, which has no {name}, but {name}={value!r}"
+                    ". Put the margin into the check (simstudy.claims.matches)."
+                )
         if self.right is not None:
             self.of_right()  # checks its value and allowances
 
@@ -180,18 +190,6 @@ class Claim:
             expected=REPRODUCED,
         )
 
-    def _refuse_allowance(self, name: str, value: Any) -> None:
-        if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
-            raise StudyError(
-                f"claim {self.name!r} has {name}={value!r}: give a finite number of at "
-                "least 0, in the units of the published number."
-            )
-        if value and self.published is True:
-            raise StudyError(
-                f"claim {self.name!r} is a statement, which has no {name}, but {name}={value!r}. "
-                "Put the margin into the check (simstudy.claims.matches)."
-            )
-
     @property
     def kind(self) -> str:
         """`statement` or `number`."""
@@ -224,16 +222,12 @@ class Claim:
         if not math.isfinite(ours.mcse):
             return TOO_FEW
         low, high = between(ours)
-        _, allowed = self._distance(ours)
+        distance, allowed = self._distance(ours)
         if max(abs(low - self.published), abs(high - self.published)) <= allowed:
             return REPRODUCED
-        return DIFFERS if self._least_distance(ours, low, high) > allowed else TOO_FEW
-
-    def _least_distance(self, ours: Finding, low: float, high: float) -> float:
-        """The least distance between our value and the published one, given both errors."""
-        end, sign = (low, 1) if ours.value > self.published else (high, -1)
+        end = low if ours.value > self.published else high
         reach = math.hypot(ours.value - end, CLOSE_Z * self.published_mcse)
-        return sign * (ours.value - self.published) - reach
+        return DIFFERS if distance - reach > allowed else TOO_FEW
 
     def times_needed(self, ours: Finding) -> float:
         """Compute the factor by which our replicates must grow to decide.

@@ -63,12 +63,12 @@ def hash_of_frame(frame: "pd.DataFrame") -> str:
     DesignError
         If a column has a type for which no bytes are defined.
     """
-    digest = hashlib.sha256(b"simstudy frame 1\n")
+    digest = hashlib.sha256(b"simstudy frame 2\n")
     _put(digest, f"{frame.shape}")
-    _labels(digest, frame.columns, "the column names", names=True)
-    _labels(digest, frame.index, "the index", names=False)
+    _labels(digest, frame.columns, "the column names", as_objects=True)
+    _labels(digest, frame.index, "the index", as_objects=False)
     for place, label in enumerate(frame.columns):
-        _column(digest, frame.iloc[:, place].array, f"column {label!r}")
+        _column(digest, frame.iloc[:, place], f"column {label!r}")
     return digest.hexdigest()
 
 
@@ -81,28 +81,14 @@ def _put(digest: "hashlib._Hash", text: str) -> None:
 def _array(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
     _put(digest, f"{array.shape}")
     dtype = array.dtype
-    if dtype.names:
-        _put(digest, f"{len(dtype.names)} fields")
-        for name in dtype.names:
-            _put(digest, name)
-            _array(digest, array[name], f"field {name!r} of {where}")
-        return
     if dtype.kind not in "biufcmMSU" or dtype.char in "gG":
-        _refuse_dtype(dtype, where)
+        raise DesignError(
+            f"{where} is of type {dtype}, whose values have no bytes that are the same on every "
+            "machine, so its content cannot be told from another's. Convert it to numbers, truth "
+            "values or text first: array.astype(float), say."
+        )
     _put(digest, dtype.newbyteorder("<").str)
     digest.update(_bytes(array))
-
-
-def _refuse_dtype(dtype: np.dtype[Any], where: str) -> NoReturn:
-    why = {
-        "O": "which are places in memory and no values",
-        "f": "which other machines keep in other bits",
-        "c": "which other machines keep in other bits",
-    }.get(dtype.kind, "for which no bytes are defined")
-    raise DesignError(
-        f"{where} is of type {dtype}, {why}, so its content cannot be told from another's. "
-        "Convert it to numbers, truth values or text first: array.astype(float), say."
-    )
 
 
 def _bytes(array: np.ndarray) -> memoryview:
@@ -117,62 +103,40 @@ def _bytes(array: np.ndarray) -> memoryview:
 
 
 # ---------------------------------------------------------------- tables
-def _labels(digest: "hashlib._Hash", index: "pd.Index[Any]", where: str, *, names: bool) -> None:
+def _labels(
+    digest: "hashlib._Hash", index: "pd.Index[Any]", where: str, *, as_objects: bool
+) -> None:
     """The names of the levels, then each level."""
-    import pandas as pd
-
     _put(digest, f"{index.nlevels} levels")
     _objects(digest, list(index.names), f"the name of {where}")
     for level in range(index.nlevels):
         values = index.get_level_values(level)
-        if names and (isinstance(values.dtype, pd.StringDtype) or values.dtype.kind in "Oi"):
-            _put(digest, "names")
+        if as_objects:
             _objects(digest, values.tolist(), where)
         else:
-            _column(digest, values.array, where)
+            _column(digest, values, where)
 
 
-def _column(digest: "hashlib._Hash", values: Any, where: str) -> None:
+def _column(digest: "hashlib._Hash", values: "pd.Series[Any] | pd.Index[Any]", where: str) -> None:
+    """Type and values: NumPy's as bytes, categories and their codes, all others as objects."""
     import pandas as pd
 
-    if type(values) is pd.arrays.NumpyExtensionArray:  # includes Python strings
-        values = values.to_numpy()
-    if isinstance(values.dtype, np.dtype):
-        _plain(digest, np.asarray(values), where)
-    elif isinstance(values.dtype, pd.CategoricalDtype):
-        _categories(digest, values, where)
+    dtype: Any = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = pd.Categorical(values).codes
+        _put(digest, f"category ordered={bool(dtype.ordered)}")
+        _column(digest, dtype.categories, f"the categories of {where}")
+        _array(digest, np.asarray(codes, dtype="<i8"), where)
+    elif isinstance(dtype, np.dtype) and dtype.kind != "O":
+        _array(digest, np.asarray(values), where)
     else:
-        _extension(digest, values, where)
-
-
-def _categories(digest: "hashlib._Hash", values: "pd.Categorical[Any]", where: str) -> None:
-    dtype = values.dtype
-    _put(digest, f"category ordered={bool(dtype.ordered)}")
-    _put(digest, f"{len(dtype.categories)}")
-    _column(digest, dtype.categories.array, f"the categories of {where}")
-    _array(digest, np.asarray(values.codes, dtype="<i8"), where)
-
-
-def _extension(digest: "hashlib._Hash", values: Any, where: str) -> None:
-    """A column of a pandas extension type."""
-    import pandas as pd
-
-    dtype = values.dtype
-    nullable = pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        _put(digest, f"zone {dtype.tz}")
-        _array(digest, np.asarray(values, dtype=f"M8[{dtype.unit}]"), where)
-    elif isinstance(dtype, pd.StringDtype):
-        _put(digest, "string" if dtype.na_value is pd.NA else "str")
-        _objects(digest, values.to_numpy(dtype=object, na_value=None), where)
-    elif isinstance(dtype, pd.ArrowDtype):
-        _arrow(digest, values, where)
-    elif isinstance(values, nullable):
-        _put(digest, "nullable")
-        _array(digest, np.asarray(values.isna()), where)
-        _array(digest, values.to_numpy(dtype=dtype.type, na_value=0), where)
-    else:
-        _refuse_column(dtype, where)
+        objects = pd.Series(values.array.astype(object), dtype=object)
+        is_plain = isinstance(dtype, np.dtype)
+        is_text = pd.api.types.infer_dtype(objects, skipna=True) == "string"
+        if is_text or not is_plain:  # what is missing is one thing
+            objects = objects.where(objects.notna(), None)
+        _put(digest, "str" if is_plain and is_text else str(dtype))
+        _objects(digest, objects.to_numpy(), where)
 
 
 def _refuse_column(kind: object, where: str) -> NoReturn:
@@ -183,48 +147,16 @@ def _refuse_column(kind: object, where: str) -> NoReturn:
     )
 
 
-def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
-    import pandas as pd
-
-    if array.dtype != object:
-        _array(digest, array, where)
-    elif pd.api.types.infer_dtype(array, skipna=True) == "string":  # text, before pandas 3
-        _put(digest, "str")
-        _objects(
-            digest, pd.Series(array, dtype=object).where(pd.notna(array), None).to_numpy(), where
-        )
-    else:
-        _put(digest, "object")
-        _objects(digest, array, where)
-
-
-def _arrow(digest: "hashlib._Hash", values: Any, where: str) -> None:
-    """A column stored by Arrow: type, missing values, values."""
-    import pyarrow as pa
-
-    kind, whole = values.dtype.pyarrow_dtype, values.__arrow_array__()
-    _put(digest, f"arrow {kind}")
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        _objects(digest, values.to_numpy(dtype=object, na_value=None), where)
-        return
-    if pa.types.is_temporal(kind):
-        whole = whole.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        _refuse_column(values.dtype, where)
-    _array(digest, np.asarray(whole.is_null()), where)
-    empty = pa.scalar(0, pa.int8()).cast(whole.type)
-    _array(digest, np.asarray(whole.fill_null(empty)), where)
-
-
 def _objects(digest: "hashlib._Hash", values: Any, where: str) -> None:
-    """Texts, numbers and missing values, each with its type."""
+    """Texts, numbers, times and missing values, each with its type."""
     _put(digest, f"{len(values)}")
     for start in range(0, len(values), _AT_ONCE):
         digest.update(b"".join(_tagged(values[start : start + _AT_ONCE], where)))
 
 
 def _tagged(values: Iterable[Any], where: str) -> Iterable[bytes]:
-    for value in values:
+    for given in values:
+        value = given.item() if isinstance(given, np.generic) else given
         kind = type(value)
         if kind is str:
             encoded = value.encode("utf-8", "surrogatepass")
@@ -235,13 +167,9 @@ def _tagged(values: Iterable[Any], where: str) -> Iterable[bytes]:
             yield b"b1" if value else b"b0"
         elif kind is int:
             yield b"i" + f"{value};".encode()
-        elif value is None or str(kind.__module__).startswith("pandas."):
-            yield _missing(kind, where)
+        elif kind.__name__ in _MISSING:
+            yield _MISSING[kind.__name__]
+        elif hasattr(value, "isoformat"):
+            yield b"t" + f"{kind.__name__} {value.isoformat()};".encode()
         else:
             _refuse_column(f"a {kind.__name__}", where)
-
-
-def _missing(kind: type, where: str) -> bytes:
-    if kind.__name__ not in _MISSING:
-        _refuse_column(f"a {kind.__name__}", where)
-    return _MISSING[kind.__name__]

@@ -12,27 +12,22 @@ some tracts are misplaced. Gilley & Pace (1996, J. Environ. Econ. Manage. 31, 40
 corrections, which neither published analyses nor this copy use.
 """
 
-import re
 from collections.abc import Callable
 from importlib import resources
 from io import StringIO
-from lzma import LZMAError
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.data.parts import Data
-from simstudy.errors import ConfigError, NotHereError, StudyError, describe, nearest
+from simstudy.errors import ConfigError, NotHereError, nearest
 from simstudy.lazy import pd
+from simstudy.read_table import read_table
 
 Table = Float[np.ndarray, "row column"]
 
 OTHERS = "data=boston, data=friedman and data=path/to.csv target=COLUMN"
-
-UNREADABLE = (ValueError, OSError, EOFError, ImportError, StudyError, BadZipFile, LZMAError)
-"""Errors of broken files, and of compressions that this machine cannot read."""
 
 
 def regression_data(named: str, target: str | None = None) -> Data:
@@ -76,42 +71,17 @@ def regression_data(named: str, target: str | None = None) -> Data:
 
 # ---------------------------------------------------------------- files
 def _from_file(path: Path, target: str | None) -> Table:
-    if not _is_file(path):
+    if not path.is_file():
         raise NotHereError(
             f"data={path} is not there, so there is nothing to predict. Give the path of a table "
             f"from the folder that the run starts in; {OTHERS} are the other choices."
         )
-    try:
-        frame = Data.file(path).read_frame()
-    except UNREADABLE as error:
-        raise ConfigError(
-            f"data={path} cannot be read as a table: {describe(error)}. Give a file of columns "
-            f"with their names in the first line; {OTHERS} are the other choices."
-        ) from None
-    _refuse_nameless(frame, path)
+    frame = read_table(path)
     return _numbers(frame, path, _checked_target(frame, path, target))
 
 
-def _is_file(path: Path) -> bool:
-    """Whether a file exists and may be read."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _refuse_nameless(frame: "pd.DataFrame", path: Path) -> None:
-    nameless = [str(name) for name in frame if re.fullmatch(r"(Unnamed: \d+)?", str(name))]
-    if nameless:
-        raise ConfigError(
-            f"{len(nameless)} of {len(frame.columns)} columns of {path.name} have no name, as the "
-            "row numbers that DataFrame.to_csv writes, and they would be features. Write the file "
-            "with index=False, or give each column a name."
-        )
-
-
 def _checked_target(frame: "pd.DataFrame", path: Path, target: str | None) -> str:
-    columns = [str(column) for column in frame.columns]
+    columns = list(map(str, frame.columns))
     if target not in columns or len(columns) < 2:
         said = "target is not given" if target is None else f"target={target}"
         raise ConfigError(
@@ -123,7 +93,6 @@ def _checked_target(frame: "pd.DataFrame", path: Path, target: str | None) -> st
 
 def _numbers(frame: "pd.DataFrame", path: Path, target: str) -> Table:
     """All columns as floats, the target last."""
-    frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     ordered = frame[[*(name for name in frame.columns if name != target), target]]
     texts = [str(name) for name in ordered if not pd.api.types.is_numeric_dtype(ordered[name])]
     if texts:

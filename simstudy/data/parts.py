@@ -8,28 +8,20 @@ other stored blocks. Content with another hash is refused when it is read.
 import os
 import pickle
 import threading
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from simstudy.data.canonical import held_array, held_frame, read_npy, reader_of_tables
-from simstudy.data.sources import (
-    Bundled,
-    File,
-    InMemory,
-    Stored,
-    ending_of,
-    kind_of,
-    sha256_of,
-    stem,
-)
+from simstudy.data.content_hash import hash_of_array, hash_of_frame
+from simstudy.data.sources import COMPRESSED, ending_of, open_file, sha256_of, stem
 from simstudy.errors import DesignError, StudyError
+from simstudy.read_table import parsed_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,22 +35,14 @@ _lock = threading.RLock()
 _cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
 
 
-def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
-    """A key for options; None if they cannot be pickled, such as lambdas."""
-    try:
-        return pickle.dumps(options)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """Data as a part of a scenario or of a data-generating process, identified by their content.
 
-    Make them with `Data.file`, `Data.from_frame`, `Data.from_array` or `Data.bundled`. In
-    `simulate`, read them with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. The
-    content is compared with the hash when a process reads it for the first time, and cached. Two
-    parts with the same content are equal, even if their names and paths differ.
+    Make them with `Data.file`, `Data.from_frame` or `Data.from_array`. In `simulate`, read them
+    with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. The content is compared with the
+    hash when a process reads it for the first time, and cached. Two parts with the same content are
+    equal, even if their names and paths differ.
 
     Parameters
     ----------
@@ -67,13 +51,13 @@ class Data:
     name
         Name in tables, with the first digits of the hash. No number depends on it.
     source
-        Location of the content. A file is sent to workers as its path. Tables and arrays are sent
-        with every task, so large ones are better stored in files.
+        Absolute path of a file, or the content. A file is sent to workers as its path. Tables and
+        arrays are sent with every task, so large ones are better stored in files.
     """
 
     sha256: str
     name: str
-    source: "Stored | InMemory"
+    source: "str | np.ndarray | pd.DataFrame"
 
     # ---------------------------------------------------------------- making
     @classmethod
@@ -104,10 +88,10 @@ class Data:
         table = frame.to_frame() if isinstance(frame, pd.Series) else frame
         if not isinstance(table, pd.DataFrame):
             raise DesignError(
-                f"Data.from_frame takes a pandas DataFrame or Series, not {kind_of(frame)}."
+                f"Data.from_frame takes a pandas DataFrame or Series, not {_kind_of(frame)}."
             )
-        held = InMemory(held_frame(table))
-        return cls(held.sha256(), _named(name), held)
+        held = held_frame(table)
+        return cls(hash_of_frame(held), _named(name), held)
 
     @classmethod
     def from_array(cls, array: np.ndarray, name: str) -> "Data":
@@ -132,11 +116,11 @@ class Data:
         """
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise DesignError(
-                f"Data.from_array takes a NumPy array, not {kind_of(array)}: make one with "
+                f"Data.from_array takes a NumPy array, not {_kind_of(array)}: make one with "
                 "numpy.asarray (masked values filled), or give a table to Data.from_frame."
             )
-        held = InMemory(held_array(array))
-        return cls(held.sha256(), _named(name), held)
+        held = held_array(array)
+        return cls(hash_of_array(held), _named(name), held)
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
@@ -154,33 +138,10 @@ class Data:
         Data
             The data; the file is read when a scenario uses it.
         """
-        return cls._stored(File(os.path.abspath(os.fspath(path))), name)
-
-    @classmethod
-    def bundled(cls, package: str, resource: str, name: str | None = None) -> "Data":
-        """Take a file of an installed package, such as `("mypackage", "data/prices.csv")`.
-
-        Parameters
-        ----------
-        package
-            Name of the package, as it is imported.
-        resource
-            Path of the file within the package, with `/`.
-        name
-            Name in labels. Default: the file's name without its ending.
-
-        Returns
-        -------
-        Data
-            The data; the file is read when a scenario uses it.
-        """
-        return cls._stored(Bundled(package, resource), name)
-
-    @classmethod
-    def _stored(cls, source: "File | Bundled", name: str | None) -> "Data":
-        with source.open() as file:
+        source = os.path.abspath(os.fspath(path))
+        with open_file(source) as file:
             sha256 = sha256_of(file)
-        return cls(sha256, _named(stem(source.place) if name is None else name), source)
+        return cls(sha256, _named(stem(source) if name is None else name), source)
 
     # ---------------------------------------------------------------- reading
     def read_frame(self, **options: Any) -> "pd.DataFrame":
@@ -196,17 +157,28 @@ class Data:
         DataFrame
             The table.
         """
-        if isinstance(self.source, InMemory):
-            _refuse_options(self, options)
-            table = self._held("DataFrame", "Data.from_frame")
+        import pandas as pd
+
+        table: pd.DataFrame
+        if isinstance(self.source, str):
+            table = self._parsed(self.source, options)
         else:
-            parse = reader_of_tables(self.source.place)
-            load = partial(self._read, partial(parse, **options))
-            asked = _as_bytes({**parse.keywords, **options})
-            table = load() if asked is None else kept((self.sha256, parse.func, asked), load)
+            table = self._held(pd.DataFrame, "Data.from_frame")
         copied = table.copy(deep=True)
         copied.index = table.index.copy(deep=True)
-        return cast("pd.DataFrame", copied)
+        return copied
+
+    def _parsed(self, path: str, options: dict[str, Any]) -> "pd.DataFrame":
+        """The table in a file; kept, unless options are functions, which may change."""
+
+        def load() -> "pd.DataFrame":
+            return self._read(lambda file: _read_table(file, path, options))
+
+        try:
+            asked = pickle.dumps(options)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return load()
+        return kept((self.sha256, Path(path).suffix, asked), load)
 
     def read_array(self) -> np.ndarray:
         """Read the array, read-only; a file must be in NumPy's format (`.npy`).
@@ -221,14 +193,15 @@ class Data:
         StudyError
             If the file does not end in `.npy`.
         """
-        if isinstance(self.source, InMemory):
-            return cast(np.ndarray, self._held("ndarray", "Data.from_array"))
-        if ending_of(self.source.place) != ".npy":
+        if not isinstance(self.source, str):
+            array: np.ndarray = self._held(np.ndarray, "Data.from_array")
+            return array
+        if ending_of(self.source) != ".npy":
             raise StudyError(
-                f"{self.source.place} does not end in .npy, so it is not read as an array. Read it "
+                f"{self.source} does not end in .npy, so it is not read as an array. Read it "
                 "with .read_frame().to_numpy(), or take .bytes() apart."
             )
-        return kept((self.sha256, ".npy"), lambda: self._read(read_npy))
+        return kept((self.sha256, ".npy"), lambda: self._read(_read_npy))
 
     def bytes(self) -> bytes:
         """Read the file as bytes.
@@ -238,8 +211,8 @@ class Data:
         bytes
             The content of the file.
         """
-        if isinstance(self.source, InMemory):
-            self._refuse_kind("bytes", "Data.file or Data.bundled")
+        if not isinstance(self.source, str):
+            self._refuse_kind("bytes", "Data.file")
         return cast("bytes", kept((self.sha256, "bytes"), lambda: self._read(methodcaller("read"))))
 
     def text(self, encoding: str = "utf-8") -> str:
@@ -263,10 +236,10 @@ class Data:
 
         A later change is not detected before the next check.
         """
-        if not isinstance(self.source, File):
+        if not isinstance(self.source, str):
             self._refuse_kind("path", "Data.file")
         self.check()
-        return Path(self.source.path)
+        return Path(self.source)
 
     def check(self, *, anew: bool = False) -> None:
         """Compare the source with the hash.
@@ -283,39 +256,45 @@ class Data:
         StudyError
             If the source is missing, or its content has another hash.
         """
-        if isinstance(self.source, InMemory):
+        if not isinstance(self.source, str):
             kept((self.sha256, "held"), self._checked_content)
             return
-        with self.source.open() as file:
+        with open_file(self.source) as file:
             self._refuse_other(sha256_of(file, anew=anew))
 
     def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
         """Parse the file; the hash is checked before and after."""
-        assert not isinstance(self.source, InMemory)
-        with self.source.open() as file:
+        assert isinstance(self.source, str)
+        with open_file(self.source) as file:
             self._refuse_other(sha256_of(file))
             file.seek(0)
             content = parse(file)
             self._refuse_other(sha256_of(file))
         return content
 
-    def _held(self, kind: str, maker: str) -> Any:
-        assert isinstance(self.source, InMemory)
-        if type(self.source.content).__name__ != kind:
-            self._refuse_kind(kind, maker)
+    def _held(self, kind: type, maker: str) -> Any:
+        if not isinstance(self.source, kind):
+            self._refuse_kind(kind.__name__, maker)
         return kept((self.sha256, "held"), self._checked_content)
 
     def _checked_content(self) -> "np.ndarray | pd.DataFrame":
-        assert isinstance(self.source, InMemory)
-        self._refuse_other(self.source.sha256())
-        if isinstance(self.source.content, np.ndarray):  # a copy in a worker may be written to
-            self.source.content.setflags(write=False)
-        return self.source.content
+        assert not isinstance(self.source, str)
+        if isinstance(self.source, np.ndarray):
+            self._refuse_other(hash_of_array(self.source))
+            self.source.setflags(write=False)  # a copy in a worker may be written to
+        else:
+            self._refuse_other(hash_of_frame(self.source))
+        return self.source
+
+    @property
+    def _place(self) -> str:
+        source = self.source
+        return source if isinstance(source, str) else f"{_kind_of(source)} in memory"
 
     def _refuse_other(self, found: str) -> None:
         if found != self.sha256:
             raise StudyError(
-                f"{self.source} has changed since the study was made: its content was "
+                f"{self._place} has changed since the study was made: its content was "
                 f"#{self.sha256[:6]} and is #{found[:6]}. Its results would mix two versions of "
                 "the data. Put the old content back, or start the program again, which makes a "
                 "new part of the new content."
@@ -323,7 +302,7 @@ class Data:
 
     def _refuse_kind(self, wanted: str, maker: str) -> NoReturn:
         raise StudyError(
-            f"{self!r} is {self.source} and has no {wanted}: only what {maker} made does. Read it "
+            f"{self!r} is {self._place} and has no {wanted}: only what {maker} made does. Read it "
             "as what it is."
         )
 
@@ -359,27 +338,82 @@ def _named(name: str) -> str:
     return name
 
 
-def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
-    if options:
-        raise StudyError(
-            f"{part!r} is a table already, and {', '.join(options)} says how to read a file. "
-            "Leave it out."
-        )
+def _kind_of(value: object) -> str:
+    """The type and shape of a value, such as `a DataFrame of shape (3, 2)`."""
+    name = type(value).__name__
+    shape = getattr(value, "shape", None)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" + (f" of shape {shape}" if shape else "")
 
 
-def data_parts(part: object) -> Iterator[Data]:
-    """Find the data within a scenario, at any depth.
+# ---------------------------------------------------------------- content in memory
+def held_array(array: np.ndarray) -> np.ndarray:
+    """Copy an array to one memory layout, read-only, so that sums do not depend on the layout."""
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    held = np.array(array, dtype=native, order="C", copy=True)
+    held.setflags(write=False)
+    return held
 
-    Parameters
-    ----------
-    part
-        A scenario, or a part of one.
 
-    Yields
+def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Copy a frame to one memory layout, without the attributes that its hash does not cover."""
+    import pandas as pd
+
+    columns = {i: _held_column(frame.iloc[:, i]) for i in range(frame.shape[1])}
+    held = pd.DataFrame(columns, index=range(len(frame)))
+    held.index, held.columns = frame.index.copy(deep=True), frame.columns.copy(deep=True)
+    return held
+
+
+def _held_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import pandas as pd
+
+    dtype: Any = column.dtype
+    native = dtype.newbyteorder("=") if isinstance(dtype, np.dtype) else dtype
+    return pd.Series(column.array.copy(), dtype=native)
+
+
+# ---------------------------------------------------------------- content of files
+def _read_table(file: BinaryIO, path: str, options: dict[str, Any]) -> "pd.DataFrame":
+    """Read a table by the file's ending; the first column is no index, unless `index_col` is set.
+
+    Raises
     ------
-    Data
-        Each `Data`, in the order of the fields.
+    StudyError
+        If the ending is not that of a table, or a column would be lost.
     """
+    import pandas as pd
+
+    ending = ending_of(path)
+    if ending == ".parquet":
+        return pd.read_parquet(file, **options)
+    if ending != ".csv":
+        raise StudyError(
+            f"{path} is read as a table only if it ends in .csv or .parquet, compressed or not. "
+            "Read it with .bytes() or .text() and take it apart."
+        )
+    usual = {"index_col": False, "compression": COMPRESSED.get(Path(path).suffix)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Length of header", pd.errors.ParserWarning)
+        try:
+            return cast("pd.DataFrame", parsed_csv(file, **{**usual, **options}))
+        except pd.errors.ParserWarning as warning:
+            raise StudyError(
+                f"rows have more values than the header has names ({warning}), so that a column "
+                "would be lost. Give each column a name, or say with index_col which ones are "
+                "labels of rows."
+            ) from None
+
+
+def _read_npy(file: BinaryIO) -> np.ndarray:
+    """Read a `.npy` file, read-only; pickled objects are refused."""
+    array: np.ndarray = np.load(file, allow_pickle=False)
+    array.setflags(write=False)
+    return array
+
+
+# ---------------------------------------------------------------- in scenarios, and kept
+def data_parts(part: object) -> Iterator[Data]:
+    """Each `Data` within a scenario, or a part of one, at any depth, in the order of the fields."""
     if isinstance(part, Data):
         yield part
     elif is_dataclass(part):
@@ -393,22 +427,7 @@ def data_parts(part: object) -> Iterator[Data]:
 
 
 def kept(key: Hashable, load: Callable[[], Content]) -> Content:
-    """Return content from the cache, or load it into the cache.
-
-    The least recently used content is dropped when the cache is full.
-
-    Parameters
-    ----------
-    key
-        Key in the cache, such as a hash.
-    load
-        Function that loads the content; called if it is not in the cache.
-
-    Returns
-    -------
-    Content
-        The content.
-    """
+    """Content from the cache, or loaded into it; the least recently used is dropped if full."""
     with _lock:
         if key not in _cache:
             content = load()

@@ -196,11 +196,11 @@ def factor_names(columns: Iterable[str]) -> dict[str, str]:
 
 # ---------------------------------------------------------------- wide tables
 DATA_SET, METHOD = "data_set", "method"  # columns that are made
-Wide = Mapping[str, str | Sequence[str] | None]
+Wide = str | Sequence[str] | None
 
 
 def long_table(
-    rows: pd.DataFrame, columns: Wide, *, method: str | None, rep: str | None
+    rows: pd.DataFrame, *, method: str | None, rep: str | None, **columns: Wide
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Reshape a table with a column per method to one row per data set and method.
 
@@ -266,21 +266,23 @@ def _in_order_of_methods(role: str, names: Sequence[str], estimates: Sequence[st
     return [names[found.index(method)] for method in wanted]
 
 
-def _differences(names: Sequence[str]) -> list[str]:
-    """Names without the letters that all of them begin, or end, with; empty for one name."""
-    start = len(os.path.commonprefix(list(names)))  # noqa: RUF071 - letter by letter is meant
+def _differences(names: Sequence[str], ends: str = "") -> list[str]:
+    """Names without what all of them begin, or end, with: up to one of some letters, if any."""
+    start = _n_common(names, ends)
     rest = [name[start:][::-1] for name in names]
-    end = len(os.path.commonprefix(rest))  # noqa: RUF071
+    end = _n_common(rest, ends)
     return [name[end:][::-1] for name in rest]
+
+
+def _n_common(names: Sequence[str], ends: str) -> int:
+    """The number of first letters that all names share, up to the last of `ends`."""
+    shared = os.path.commonprefix(list(names))  # noqa: RUF071 - letter by letter is meant
+    return max((shared.rfind(letter) + 1 for letter in ends), default=len(shared))
 
 
 def method_labels(columns: Sequence[str]) -> list[str]:
     """Names of methods from column names, without the common parts next to a `_` or `.`."""
-    shared = os.path.commonprefix(list(columns))  # noqa: RUF071 - letter by letter is meant
-    start = max(shared.rfind("_"), shared.rfind(".")) + 1
-    ending = os.path.commonprefix([name[::-1] for name in columns])  # noqa: RUF071
-    end = max(ending.rfind("_"), ending.rfind(".")) + 1
-    labels = [name[start : len(name) - end] for name in columns]
+    labels = _differences(columns, "_.")
     return labels if all(labels) and len(columns) > 1 else list(columns)
 
 

@@ -19,7 +19,6 @@ from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, FigureError, in_one_line
 from simstudy.external.column_roles import (
-    DATA_SET,
     TRUTH,
     ColumnRoles,
     Truth,
@@ -38,7 +37,7 @@ from simstudy.external.quantities import (
     quantities_of,
     repeated_rows,
 )
-from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves
+from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.output.manifest import explain_folder
@@ -148,25 +147,17 @@ def from_frame(
     0    mean      0.05  0.065      4
     1  median      0.10  0.158      4
     """
-    columns = {
+    columns: dict[str, Any] = {
         "estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value,
         "method": method, "rep": rep,
     }  # fmt: skip
-    others = {
+    others: dict[str, Any] = {
         "truth": truth, "by": by, "df": df, "level": level, "reference": reference, "null": null,
         "converged": converged,
     }  # fmt: skip
-    wide: dict[str, Any] = {}
-    rows = _numbered(rows)
-    if method is not None and not isinstance(method, str):
-        rows, method = _with_joined_column(rows, method)
-        columns["method"] = method
-    if isinstance(estimate, list | tuple):
-        wide = {r: c for r, c in columns.items() if c and r not in ("method", "rep")}
-        rows, columns = long_table(rows, wide, method=method, rep=rep)
-    elif method and not rep:
-        rows, columns["rep"] = numbered_by_order(rows, method, _as_list(by))
-    roles = ColumnRoles(**columns, **others)  # type: ignore[arg-type]
+    call = _call(columns | others)
+    rows, columns = _one_row_each(_numbered(rows), columns, _as_list(by))
+    roles = ColumnRoles(**columns, **others)
     check_study_name(name)
     choice = [measures] if isinstance(measures, str | Measure) else measures
     own = [measure for measure in choice or () if isinstance(measure, Measure)]
@@ -183,22 +174,44 @@ def from_frame(
     replicates = _replicates(rows, roles, quantities, name, names, axes)
     noticed = _remarks_on_rows(replicates, roles, methods) + noticed
     noticed += filter(None, [repeated_rows(rows, roles, quantities)])
-    made: tuple[str, ...] = ("method", "rep") if wide else ("rep",) * (roles.rep == DATA_SET)
-    typed_roles = {r: v for r, v in roles.config.items() if r not in made} | wide
-    arguments = ", ".join(f"{role}={value!r}" for role, value in typed_roles.items())
     details = Details(
         replicates,
         declared=[each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared],
         figures=general_figures(roles, names, next(iter(axes), None)),
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(noticed=noticed),
-        given=f"simstudy.from_frame(rows, {arguments})",
+        given=call,
     )
     result = Result(details)
     explain_folder(result)
     for text in noticed:
         warnings.warn(text, stacklevel=2)
     return result
+
+
+def _call(arguments: Mapping[str, Any]) -> str:
+    """The call that repeats the result, for reports."""
+    usual = {"by": (), "null": 0.0}
+    said = [
+        f"{role}={value!r}"
+        for role, value in arguments.items()
+        if value is not None and value != usual.get(role)
+    ]
+    return f"simstudy.from_frame(rows, {', '.join(said)})"
+
+
+def _one_row_each(
+    rows: pd.DataFrame, columns: Mapping[str, Any], by: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """One row per data set and method, of long or wide tables, and the columns by role."""
+    columns = dict(columns)
+    if columns["method"] is not None and not isinstance(columns["method"], str):
+        rows, columns["method"] = _with_joined_column(rows, columns["method"])
+    if isinstance(columns["estimate"], list | tuple):
+        return long_table(rows, **columns)
+    if columns["method"] and not columns["rep"]:
+        rows, columns["rep"] = numbered_by_order(rows, columns["method"], by)
+    return rows, columns
 
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -405,7 +418,7 @@ def general_figures(
     figures |= {"standard_errors": drawing.standard_errors} if roles.se else {}
     figures |= {"bias_and_errors": drawing.sizes}
     figures |= {"coverage_and_power": drawing.rates} if roles.limits or roles.p_value else {}
-    return figures | ({"over_factor": drawing.curves} if factors else {})
+    return figures
 
 
 @dataclass(frozen=True)
@@ -442,23 +455,6 @@ class _Drawing:
         level = self.roles.level
         nominal = {"coverage": level, "bias_eliminated_coverage": level, "power": None}
         return self._dots(result, nominal)
-
-    def curves(self, result: Result) -> Any:
-        """Bias and coverage over the last quantitative factor."""
-        numbers = [n for n in self.factors if pd.api.types.is_numeric_dtype(result.summary[n])]
-        several = [name for name in numbers if result.summary[name].nunique() > 1]
-        if not several:
-            raise FigureError("no factor is a quantity with several values, to draw curves over.")
-        x = several[-1]
-        others = [name for name in self.factors if name != x]
-        panel = others[0] if others else None
-        if len(others) > 1:
-            raise FigureError(f"panels tell 2 factors apart, not {len(self.factors)}: draw a few.")
-        lines = {"bias": 0.0, "coverage": self.roles.level, "power": None}
-        known, nominal = _computed(result.summary, lines)
-        return measure_curves(
-            result.summary, x=x, y=known, color=self.axis, panel=panel, nominal=nominal
-        )
 
     def _dots(self, result: Result, lines: Mapping[str, float | None]) -> Any:
         known, nominal = _computed(result.summary, lines)

@@ -255,14 +255,6 @@ ON_REQUEST = {
     "standardised_bias", "type_s_rate", "exaggeration", "outlier_rate", "convergence_rate",
 }  # fmt: skip
 """Names of measures that are computed only if `measures=` asks for them."""
-ARGUMENTS = {
-    "truth": "truth=, a number, a column, or one for each level of by",
-    "se": "se=, the column of standard errors",
-    "limits": "se=, or lower= and upper=, the columns of limits",
-    "tests": "p_value=, se=, or lower= and upper=",
-    "methods": "method=, a column with at least two methods",
-}
-"""Arguments that supply what measures need."""
 Standard = tuple[str, Callable[[], Measure]]
 """What makes a measure, after what it needs of the columns, with blanks between."""
 
@@ -297,14 +289,15 @@ def choose_measures(
 
 def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, str]:
     """Missing columns of measures, and the arguments that would supply them."""
-    has = {
-        "truth": roles.truth is not None,
-        "se": roles.se is not None,
-        "limits": roles.limits is not None,
-        "tests": roles.limits is not None or roles.p_value is not None,
-        "methods": len(methods) > 1,
+    limits = "se=, or lower= and upper="
+    needs = {
+        "truth": (roles.truth, "truth=, a number, a column, or one for each level of by"),
+        "se": (roles.se, "se=, the column of standard errors"),
+        "limits": (roles.limits, f"{limits}, the columns of limits"),
+        "tests": (roles.limits or roles.p_value, f"p_value=, {limits}"),
+        "methods": (methods[1:] or None, "method=, a column with at least two methods"),
     }
-    return {name: how for name, how in ARGUMENTS.items() if not has[name]}
+    return {name: how for name, (found, how) in needs.items() if found is None}
 
 
 def _measure(
@@ -313,12 +306,10 @@ def _measure(
     if isinstance(measure, Measure):
         return measure
     if measure not in standard:
-        if measure in of.__all__ and isinstance(measure, str) and measure.islower():
-            raise ConfigError(
-                f"{measure} needs columns that are not named here: give it with them in Python, as "
-                f"in measures=[simstudy.measures.{measure}(...)]."
-            )
-        raise ConfigError(f"{measure!r} is not a measure; {nearest(str(measure), standard)}")
+        raise ConfigError(
+            f"{measure!r} is not a measure of these columns; {nearest(str(measure), standard)}. "
+            "Others are given with their columns, as measures=[simstudy.measures.NAME(...)]."
+        )
     needs, make = standard[measure]
     for need in needs.split():
         if need in lacking:

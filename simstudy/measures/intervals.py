@@ -1,12 +1,11 @@
-"""Confidence intervals for a fixed n, and confidence sequences that are valid at every n."""
+"""Confidence intervals."""
 
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.errors import DesignError, in_one_line
+from simstudy.errors import DesignError
 from simstudy.lazy import special
 from simstudy.validation import ROUNDING
 
@@ -220,108 +219,4 @@ def _refuse_no_share(proportion: np.ndarray) -> None:
         raise DesignError(
             f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
             "interval. Give successes over trials, from 0 to 1."
-        )
-
-
-PRIOR = 0.5  # both parameters of the beta mixture: Jeffreys
-HALVINGS = 60  # bisection steps: to the last bit of a probability
-
-
-def anytime_share(share: Any, n: Any, *, level: float) -> Interval:
-    """Limits of a probability, from the share of n independent trials, valid at every n.
-
-    The limits hold every p for which the likelihood ratio of a beta(1/2, 1/2) mixture of
-    probabilities to p is below 1 / (1 - level). Under the true p this ratio is a martingale that
-    starts at 1, so by Ville's inequality it ever reaches that value with probability 1 - level at
-    most.
-
-    Parameters
-    ----------
-    share, n
-        Share of trials that succeeded, in [0, 1], and number of trials; broadcast. Without trials
-        the limits are 0 and 1.
-    level
-        Coverage, in (0, 1).
-
-    References
-    ----------
-    Robbins (1970), Ann. Math. Stat. 41, 1397-1409.
-    """
-    critical_value(level)  # refuses a level outside (0, 1)
-    found, size = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
-    hits = found * size
-    least = special.betaln(hits + PRIOR, size - hits + PRIOR) - special.betaln(PRIOR, PRIOR)
-    least = least + np.log(1 - level)  # least log-likelihood within the limits
-
-    def outside(p: np.ndarray) -> np.ndarray:
-        return np.asarray(special.xlogy(hits, p) + special.xlog1py(size - hits, -p) < least)
-
-    lower = _between(np.zeros_like(found), found, outside)
-    upper = _between(np.ones_like(found), found, outside)
-    known = ~np.isnan(found)
-    return Interval(np.where(known, lower, np.nan), np.where(known, upper, np.nan))
-
-
-def _between(far: np.ndarray, near: np.ndarray, outside: Any) -> np.ndarray:
-    """Find the boundary of an interval by bisection."""
-    ends_inside = ~outside(far)
-    far_end, near_end = far.copy(), near.copy()
-    for _ in range(HALVINGS):
-        middle = (far_end + near_end) / 2
-        is_out = outside(middle)
-        far_end, near_end = np.where(is_out, middle, far_end), np.where(is_out, near_end, middle)
-    return np.where(ends_inside, far, far_end)
-
-
-def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) -> Interval:
-    """Limits of an expectation, from the mean of n independent values, valid at every n.
-
-    The limits hold every m for which the likelihood ratio of a mixture to m is below
-    1 / (1 - level). Under the mixture the expectation is m plus a normal number (variance v) of
-    standard deviations; the standard deviation has the density 1/sd. With s the sample standard
-    deviation, d = mean - m, r = 1 / (1 + nv) and u = nd^2 / (n - 1) / s^2, the ratio is
-    sqrt(r) ((1 + u) / (1 + ru))^(n/2). For normal values of any standard deviation it is a
-    martingale that starts at 1, so the limits are exact from the second value on. For other values
-    they hold as far as the central limit theorem does. The limits are infinite while no m can be
-    excluded, and if all values are equal, since their spread is then unknown.
-
-    Parameters
-    ----------
-    mean, sd, n
-        Mean and standard deviation of the values, in their units, and their number; broadcast.
-    level
-        Coverage, in (0, 1).
-    planned
-        Number of values at which the limits are closest together; at least 1, and the same at
-        every look.
-
-    References
-    ----------
-    Robbins (1970), Ann. Math. Stat. 41, 1397-1409; Lai (1976), Ann. Stat. 4, 265-280.
-    """
-    critical_value(level)
-    _refuse_no_plan(planned)
-    twice = -2 * np.log(1 - level)
-    variance = (twice + np.log(twice) + 1) / planned  # v, the variance of the mixture
-    found, spread, size = np.broadcast_arrays(*(np.asarray(x, float) for x in (mean, sd, n)))
-    reach = _reach(size, np.log1p(size * variance), twice)
-    half = np.where((spread == 0) | (size == 1), np.inf, np.where(spread == 0, 1.0, spread) * reach)
-    return Interval(np.asarray(found - half), np.asarray(found + half))
-
-
-def _reach(n: np.ndarray, spread: np.ndarray, twice: float) -> np.ndarray:
-    """Standard deviations from the mean to its limits; infinite if there are none yet."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        power = (spread + twice) / n
-        room = -np.expm1(power - spread)
-        reach = np.sqrt((n - 1) / n * np.expm1(power) / room)
-    return np.where(room > 0, reach, np.inf)
-
-
-def _refuse_no_plan(planned: Any) -> None:
-    is_number = isinstance(planned, numbers.Real)
-    if not is_number or not 1 <= planned < np.inf:
-        raise DesignError(
-            f"planned={in_one_line(repr(planned))} is not a number of values at which limits could "
-            "be closest. Give the replicates that you expect to draw, at least 1."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any
@@ -337,9 +337,7 @@ class _Draw:
         return _one(name, self._drawn)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        light = Result(replace(self.result.details))  # without frames that may be large
-        light.summary = self.result.summary
-        return _Draw, (light, self.folder, self.pdf)
+        return _Draw, (self.result.summary_only(), self.folder, self.pdf)
 
     def _drawn(self, name: str) -> Artefact:
         from simstudy.figures import save_figure

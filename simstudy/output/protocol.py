@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from typing import Any, NamedTuple
 from simstudy.analysis.precision import MARGIN, Target, precision_ratios, read_targets
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_bytes, write_json
-from simstudy.claims import Claim
 from simstudy.design.plan import Plan, factors_of, method_of
 from simstudy.design.reprs import from_to
 from simstudy.engine.per_replicate import EachReplicate
@@ -28,7 +26,7 @@ from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
-from simstudy.provenance.scenario_id import identity, parts_of, short_hash
+from simstudy.provenance.scenario_id import identity, short_hash
 from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.runs import PROTOCOL
@@ -74,11 +72,7 @@ class Row(NamedTuple):
 
 
 def plan_of(
-    plan: Plan,
-    measures: Sequence[Measure],
-    sizes: Sequence[int],
-    worst: Mapping[str, float],
-    precision: Mapping[str, Any],
+    plan: Plan, measures: Sequence[Measure], sizes: Sequence[int], precision: Mapping[str, Any]
 ) -> Planned:
     """A planned or a completed study as plain data.
 
@@ -94,17 +88,14 @@ def plan_of(
         method_of(unit) or type(unit).__name__: key for key, unit in plan.work_units.keys.items()
     }
     hashes = derived_provenance(NO_PROVENANCE, "measure", measures).settings["derived"]  # type: ignore[arg-type]
+    most = "" if plan.max_failed is None else f", at most {plan.max_failed:.3%}"
     content = {
         "replicates": f"{from_to(min(sizes), max(sizes))} in each scenario",
         "scenarios": {identity(scenario): "" for scenario in plan.keys.values()},
         **{axis: dict.fromkeys(map(str, labels), "") for axis, labels in plan.axes.items()},
         "measures": dict(zip([m.name for m in measures], hashes.values(), strict=True)),
         "seed": plan.seed,
-        "failures": ", ".join(
-            [plan.on_failure]
-            + ([] if plan.max_failed is None else [f"at most {plan.max_failed:.3%}"])
-            + [f"{name} counts as {value:g}" for name, value in sorted(worst.items())]
-        ),
+        "failures": f"record{most}",
         "block size": plan.block_size,
         "code": {
             name: short_hash(json.dumps(codes[key], sort_keys=True)) for name, key in units.items()
@@ -116,13 +107,13 @@ def plan_of(
 
 def compare(planned: Planned, done: Planned) -> list[Row]:
     """Compare the planned and the completed study, row by row; without precision."""
-    common = {
-        n: (planned["code"][n], done["code"][n]) for n in planned["code"] if n in done["code"]
-    }
-    codes = [{name: pair[at] for name, pair in common.items()} for at in (0, 1)]
-    names = [name for name in {**planned, **done} if name not in ("precision", "code")]
-    rows = [_row(name, planned.get(name, {}), done.get(name, {})) for name in names]
-    return [*rows, _row("code", *codes)]  # removed and added methods are listed above
+    both = planned["code"].keys() & done["code"].keys()  # other methods are listed already
+    planned, done = (
+        one | {"code": {name: one["code"][name] for name in one["code"] if name in both}}
+        for one in (planned, done)
+    )
+    names = [name for name in {**planned, **done} if name != "precision"]
+    return [_row(name, planned.get(name, {}), done.get(name, {})) for name in names]
 
 
 def _row(name: str, planned: Any, done: Any) -> Row:
@@ -134,12 +125,11 @@ def _row(name: str, planned: Any, done: Any) -> Row:
         "computed otherwise": [n for n in planned if n in done and planned[n] != done[n]],
     }
     detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
-    old, new = (_shown(name, each) for each in (planned, done))
+    old, new = (
+        f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
+        for each in (planned, done)
+    )
     return Row(name, old, new, bool(detail), detail)
-
-
-def _shown(name: str, items: Mapping[str, str]) -> str:
-    return f"{len(items):,}" if name == "scenarios" else ", ".join(items) or "none"
 
 
 def _precision_row(name: str, goal: Any, result: Result) -> Row:
@@ -177,9 +167,7 @@ class Protocol:
     def __str__(self) -> str:
         return self.markdown
 
-    def _repr_markdown_(self) -> str:
-        """The text, for notebooks."""
-        return self.markdown
+    _repr_markdown_ = __str__
 
     def __repr__(self) -> str:
         return (
@@ -200,8 +188,7 @@ class Protocol:
 
     def compared(self, result: Result) -> list[Row]:
         """The planned and the completed study, row by row."""
-        details, sizes = result.details, list(result.n_rep.values())
-        done = plan_of(result.plan, details.declared, sizes, details.worst, {})
+        done = plan_of(result.plan, result.details.declared, [*result.n_rep.values()], {})
         goals = self.planned["precision"].items()
         rows = [_precision_row(name, goal, result) for name, goal in goals]
         return [*compare(self.planned, done), *rows]
@@ -270,12 +257,9 @@ def protocol_of(
     n_rep: int,
     *,
     targets: Sequence[Target],
-    worst: Mapping[str, float],
-    claims: Sequence[Claim],
     about: str,
-    command: str,
     was_drawn: bool,
-    made_with: Mapping[str, Any],
+    **facts: Any,
 ) -> Protocol:
     """Make the protocol of a planned study.
 
@@ -285,33 +269,29 @@ def protocol_of(
         Monte Carlo errors to reach.
     about
         Docstring with the five headings; empty if there is none.
-    command
-        Command that draws the study.
     was_drawn
         Whether blocks of the study are stored already.
-    made_with
-        Versions, machine, and the state of the code in its repository.
+    facts
+        Further variables of the template: claims, command, and what it is made with.
     """
     from jinja2 import Environment, StrictUndefined
 
     precision = {
         each.measure: f"{100 * each.mcse:g}%" if each.relative else each.mcse for each in targets
     }
-    planned = plan_of(plan, measures, [n_rep], worst, precision)
-    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    planned = plan_of(plan, measures, [n_rep], precision)
+    made = Protocol(
+        plan.name, planned, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), was_drawn, ""
+    )
     env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     env.filters |= {"code": _code, "prose": _prose, "number": number, "n": "{:,}".format}
-    env.filters["pipes"] = lambda text: text.replace("|", "\\|")
+    env.filters |= {"pipes": lambda text: text.replace("|", "\\|"), "about": _about}
     text = env.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        plan=plan, measures=measures, n_rep=n_rep, precision=precision, worst=worst, claims=claims,
-        command=command, was_drawn=was_drawn, made_with=made_with, written=written,
+        plan=plan, measures=measures, n_rep=n_rep, precision=precision, made=made,
         code_hash=short_hash(json.dumps(planned["code"])), headings=headings_of(about),
-        parts=dict(headings_of(about).parts), designs=_designs(plan), described=_described(plan),
-        methods=[_method(each.name, each.function) for each in plan.methods],
-        plan_hash=short_hash(json.dumps(planned, sort_keys=True), 32),
+        parts=dict(headings_of(about).parts), levels_of=levels_of(plan), **facts,
     )  # fmt: skip
-    markdown = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-    return Protocol(plan.name, planned, written, was_drawn, markdown)
+    return replace(made, markdown=re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
 
 def _code(text: object) -> str:
@@ -325,38 +305,18 @@ def _prose(text: str) -> str:
     return "\n\n".join(escaped(part) for part in text.split("\n\n") if part.strip())
 
 
-def _designs(plan: Plan) -> list[dict[str, Any]]:
-    """For each class of scenarios, the levels of its factors, and the number of conditions."""
-    kinds: dict[str, list[dict[str, str]]] = {}
+def levels_of(plan: Plan) -> dict[str, dict[str, dict[str, None]]]:
+    """The levels of the factors, as text, by class of scenarios and factor."""
+    kinds: dict[str, dict[str, dict[str, None]]] = {}
     for scenario in plan.scenarios:
-        row = {name: str(value) for name, value in factors_of(scenario).items()}
-        kinds.setdefault(type(scenario).__name__, []).append(row)
-    designs = []
-    for name, rows in kinds.items():
-        levels = {factor: list(dict.fromkeys(row[factor] for row in rows)) for factor in rows[0]}
-        full = math.prod(map(len, levels.values()))
-        designs.append({"name": name, "levels": levels, "n": len(rows), "n_crossed": full})
-    return designs
+        levels = kinds.setdefault(type(scenario).__name__, {})
+        for name, value in factors_of(scenario).items():
+            levels.setdefault(name, {})[str(value)] = None
+    return kinds
 
 
-def _described(plan: Plan) -> dict[str, str]:
-    """The docstrings of the scenario classes and their parts."""
-    parts = [each for scenario in plan.scenarios for each in (scenario, *parts_of(scenario))]
-    kinds = dict.fromkeys(map(type, parts))
-    return {kind.__name__: text for kind in kinds if (text := _about(kind))}
-
-
-def _about(thing: Any) -> str:
-    """The first paragraph of a docstring; empty if generated or missing."""
-    inherited = isinstance(thing, type) and "__doc__" not in vars(thing)
-    text = "" if inherited else inspect.getdoc(thing) or ""
-    first = " ".join(text.split("\n\n")[0].split())
-    return "" if first.startswith(f"{getattr(thing, '__name__', '?')}(") else first
-
-
-def _method(name: str, method: Any) -> dict[str, str]:
-    """A method with its docstring, and the arguments that a partial fixes."""
+def _about(method: Any) -> str:
+    """The first paragraph of the docstring of a method."""
     function = method.analyse if isinstance(method, EachReplicate) else method
-    given = getattr(function, "keywords", {}).items()
-    about = _about(getattr(function, "func", function))
-    return {"name": name, "about": about, "given": ", ".join(f"{k}={v!r}" for k, v in given)}
+    text = inspect.getdoc(getattr(function, "func", function)) or ""
+    return " ".join(text.split("\n\n")[0].split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
@@ -10,7 +9,7 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result, remarks_of
 from simstudy.analysis.summary import overview
-from simstudy.claims import NO_DATA, TOO_FEW, Finding, format_values, is_unexpected
+from simstudy.claims import NO_DATA, TOO_FEW, format_values, is_unexpected
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
@@ -66,8 +65,6 @@ def _closing_lines(
         for label, counts in count_claims(result.claims.to_dict("records")):
             yield f"{label}: {counts}"
         yield from undecided_claims(result)
-        for row in result.claims[result.claims["verdict"] == NO_DATA].to_dict("records"):
-            yield f"{row['claim']}: {row['detail']}"
     if result.details.targets:
         yield format_precision(result)
     yield from _format_protocol(published.protocol)
@@ -144,22 +141,9 @@ def _width() -> int | None:
 
 
 def undecided_claims(result: Result) -> list[str]:
-    """For each undecided claim, the replicates that would decide it."""
-    rows = result.claims[result.claims["verdict"] == TOO_FEW]
-    claimed = {claim.name: claim for claim in result.details.claimed}
-    most, texts = max(result.n_rep.values()), []
-    for row in rows.to_dict("records"):
-        ours = Finding(row["reproduced"], row["mcse"])
-        times = claimed[row["claim"]].times_needed(ours)
-        if row["kind"] != "statement" and math.isfinite(times) and times > 1:
-            texts.append(f"{row['claim']}: about n_rep={_rounded_up(times * most):,} decide it")
-    return texts
-
-
-def _rounded_up(n_rep: float) -> int:
-    """Round up to two digits: the number is an estimate."""
-    step = 10.0 ** max(math.floor(math.log10(n_rep)) - 1, 0)
-    return int(math.ceil(n_rep / step) * step)
+    """Each undecided claim, with the replicates that would decide it, or the data it lacks."""
+    rows = result.claims[result.claims["verdict"].isin((TOO_FEW, NO_DATA))]
+    return [f"{row['claim']}: {row['detail']}" for row in rows.to_dict("records")]
 
 
 def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:

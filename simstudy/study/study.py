@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.precision import read_targets
@@ -12,6 +13,7 @@ from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.provenance import compute_provenance
 from simstudy.lazy import pd
+from simstudy.provenance.scenario_id import with_factor
 from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
@@ -23,8 +25,9 @@ from simstudy.study.validation import check_n_rep
 from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
-    from simstudy.analysis.solve import ScenarioOf, Solution
+    from simstudy.analysis.solve import Solution
     from simstudy.engine.block import Address
+    from simstudy.measures import Measure
     from simstudy.output.protocol import Protocol
 
 
@@ -318,7 +321,6 @@ class Study(StudySpec):
             self.bound_measures(plan.seed),
             size,
             targets=read_targets(precision or {}, self.measures),
-            worst=self.rules.worst,
             claims=self.claims,
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",
@@ -331,29 +333,78 @@ class Study(StudySpec):
             return made
         return made.write(stored / RUNS / run if run else stored)
 
-    def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
-        """Find the value of a factor at which a measure reaches a target, by simulation.
+    def solve(
+        self,
+        scenario: Scenario,
+        factor: str,
+        *,
+        measure: Measure | str,
+        target: float,
+        low: float,
+        high: float,
+        tolerance: float | None = None,
+        where: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Solution:
+        """Find the least value of a factor at which a measure reaches a target, by bisection.
 
-        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`.
+        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`. All
+        values share random numbers (the factor is `common`), as far as the scenario draws the same
+        numbers for each.
 
         Parameters
         ----------
         scenario
-            Scenario in which the factor is varied, or a function from a value to a scenario.
+            Scenario in which the factor is varied.
         factor
             Name of the factor.
-        question
-            Arguments of `simstudy.analysis.solve.solve`, such as `measure`, `target`, `low` and
-            `high`.
+        measure
+            Name of one of the study's measures, or a measure. It may rise or fall with the factor.
+        target
+            In units of the measure.
+        low, high
+            Values with the answer between them. If both are integers, only integers are tried.
+        tolerance
+            Distance of two values of the factor at which bisection ends. Default: 1 for integers,
+            otherwise a thousandth of `high - low`.
+        where
+            Labels of the cell to solve for, by axis, where the measure has several.
+        **options
+            Arguments of `run`, such as `n_rep` (at each value), `seed`, `n_jobs` and `out`, which
+            stores the blocks.
 
         Returns
         -------
         Solution
-            The value with its interval, and how it was found.
-        """
-        from simstudy.analysis.solve import solve
+            The `value` with its interval (`lower`, `upper`), the replicates at each value
+            (`n_rep`), and the summary at each value that was tried (`trace`).
 
-        return solve(self, scenario, factor, **question)
+        Raises
+        ------
+        ConfigError
+            For an unknown factor, measure or option, and values that are not allowed.
+        StudyError
+            If the measure is on one side of the target at `low` and `high`, with its values there.
+        """
+        from simstudy.analysis.solve import Search, check_factor, measure_named
+
+        check_factor(scenario, factor)
+        chosen = measure_named(measure, {each.name: each for each in self.measures})
+        rules = replace(self.rules, common=tuple(dict.fromkeys((*self.rules.common, factor))))
+        bare = replace(
+            self, scenarios=[scenario], measures=[chosen], rules=rules, figures={}, tables={},
+            claims=(),
+        )  # fmt: skip
+
+        def run_at(value: float) -> Result:
+            one = replace(bare, scenarios=[with_factor(scenario, factor, value)])
+            asked = RunOptions.read(one, options)
+            found = run(one, asked)
+            warn_of(found, asked, stacklevel=1)
+            return found
+
+        cell = dict(where or {})
+        return Search(run_at, factor, chosen.name, target, low, high, tolerance, cell).solve()
 
     def depends_on(self) -> pd.DataFrame:
         """List the code, constants and libraries that the study's numbers depend on.

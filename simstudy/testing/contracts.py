@@ -161,7 +161,7 @@ class ExperimentContracts:
             assert len(pd.read_csv(path)), f"table {name} is empty"
 
     def test_its_figures_are_drawn_from_what_is_stored(self, smoke: Smoke, tmp_path: Path) -> None:
-        """Restyling a figure draws no replicate, reads nothing else, and gives the same bytes."""
+        """Restyling a figure gives the same bytes."""
         result = smoke.result(smoke.n_rep)
         for name in smoke.study.figures:
             check_drawn_again(result, name, smoke.folder / "figures", tmp_path)

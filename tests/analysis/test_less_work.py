@@ -32,10 +32,11 @@ MEASURES = [
 ]
 
 
-def study(size=4, *, measures=MEASURES, k=0.5, **settings):
+def study(size=4, *, measures=None, k=0.5, **settings):
     trial = {"draws": "stratified"} if size > 1 else {}
     scenarios = grid(TwoStageInGroups, k=k, n1=100, n2=[50, 200], group_size=size, **trial)
     settings = {"block_size": 100, "n_rep": 200} | settings
+    measures = measures or (MEASURES if size == 1 else [PLAIN, MEASURES[-1]])
     return Study("less_work", scenarios, measures, rules=Rules(group_size=size), **settings)
 
 
@@ -119,8 +120,6 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: study(size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
-        (lambda: study().run(400).anytime("power"), "is not a share or mean of independent"),
-        (lambda: study(1).run(400).anytime("by_control"), "is not a share or mean of independent"),
     ],
 )  # fmt: skip
 def test_what_groups_cannot_is_refused_in_one_line(make, words):
@@ -153,8 +152,6 @@ def test_stated_ratios_of_the_page_are_those_measured():
     )
     found = pd.DataFrame(rows, columns=["way", "stated", "measured"]).set_index("way")
     found = found.map(lambda text: float(text.replace(",", "")))
-    assert len(found) == 15
-    honest = found.drop(index="all shifted, normalised")
-    assert (
-        np.abs(np.log(honest["stated"] / honest["measured"])) < critical_z(14) * np.sqrt(4 / 1000)
-    ).all()
+    assert len(found) == 13
+    apart = np.abs(np.log(found["stated"] / found["measured"]))
+    assert (apart < critical_z(13) * np.sqrt(4 / 1000)).all()

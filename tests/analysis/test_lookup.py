@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
-from simstudy.analysis.summary import row_with, rows_with, scenario_with
+from simstudy.analysis.summary import factor_rows, row_with, rows_with, scenario_with
 from simstudy.design import grid
 from simstudy.design.plan import Plan
 
@@ -20,11 +20,16 @@ class Point:
 
 POINTS = grid(Point, n=[10, 50], k=[0.1 + 0.2, math.inf], way=["raw", "law"])
 PLAN = Plan(name="points", seed=1, scenarios=tuple(POINTS), axes={}, block_size=1)
+FACTORS = factor_rows(PLAN, POINTS)
 
 
 def test_the_one_scenario_with_these_factors():
-    assert scenario_with(PLAN, {"n": 50, "k": 0.3, "way": "law"}) == Point(50, 0.1 + 0.2, "law")
-    assert scenario_with(PLAN, {"n": 10, "k": math.inf, "way": "raw"}) == Point(10, math.inf)
+    assert scenario_with(POINTS, FACTORS, {"n": 50, "k": 0.3, "way": "law"}) == Point(
+        50, 0.1 + 0.2, "law"
+    )
+    assert scenario_with(POINTS, FACTORS, {"n": 10, "k": math.inf, "way": "raw"}) == Point(
+        10, math.inf
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ def test_the_one_scenario_with_these_factors():
 )
 def test_what_names_no_one_scenario_is_refused(factors, said):
     with pytest.raises(LookupError, match=said):
-        scenario_with(PLAN, factors)
+        scenario_with(POINTS, FACTORS, factors)
 
 
 def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():

@@ -1,7 +1,9 @@
 """Columns that several claims ask for are read once, and nobody sees what another wrote."""
 
 import pickle
+import sys
 
+import numpy as np
 import pytest
 
 from simstudy.analysis import replicates
@@ -28,3 +30,30 @@ def test_a_full_cache_is_emptied(result, monkeypatch):
     monkeypatch.setattr(replicates, "CACHE_BYTES", 100)
     assert set(result.columns(scenario, "estimate", "truth")) == {"estimate", "truth"}
     assert not result.details.replicates._recent
+
+
+def steps_of(read) -> int:
+    """Python functions that are called, and steps of generators."""
+    n_steps = 0
+
+    def count(frame, event, argument):
+        nonlocal n_steps
+        n_steps += event == "call"
+
+    sys.setprofile(count)
+    try:
+        read()
+    finally:
+        sys.setprofile(None)
+    return n_steps
+
+
+def test_the_last_scenarios_take_as_many_steps_as_the_first():
+    """Medians, because now and then a collection of garbage adds steps of its own."""
+    result = mean_study(tuple(range(3, 83)), block_size=5).run(5, backend="inline")
+    for read in (
+        lambda n: result.columns(result.plan.scenarios[n], "estimate"),
+        lambda n: result.values("truth", n_obs=n + 3, method="t"),
+    ):
+        steps = [steps_of(lambda n=n, read=read: read(n)) for n in range(80)]
+        assert np.median(steps[5:30]) == np.median(steps[-25:])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from simstudy import Data
-from simstudy.data.canonical import held_array, held_frame
 from simstudy.data.content_hash import hash_of_array, hash_of_frame
+from simstudy.data.parts import held_array, held_frame
 from simstudy.errors import DesignError
 from tests.factories import PRICE_TABLE
 
@@ -69,23 +69,18 @@ def test_nan_is_one_whatever_its_bits():
     assert hash_of_array(odd.view(complex)) == hash_of_array(np.array([complex(np.nan, np.nan)]))
 
 
-def test_fields_of_a_record_count_and_what_is_between_them_does_not():
-    loose = np.zeros(
-        2, np.dtype({"names": ["a", "b"], "formats": ["i1", "<f8"], "offsets": [0, 8]})
-    )
-    tight = np.zeros(2, [("a", "i1"), ("b", ">f8")])
-    assert hash_of_array(loose) == hash_of_array(tight)
-    assert hash_of_array(tight) != hash_of_array(np.zeros(2, [("a", "i1"), ("c", ">f8")]))
-
-
 @pytest.mark.parametrize(
     ("array", "says"),
     [
-        (np.array([{}]), "type object, which are places in memory and no values.*astype"),
-        (np.zeros(2, np.longdouble), "which other machines keep in other bits"),
-        (np.zeros(2, "V3"), "for which no bytes are defined"),
+        (
+            np.array([{}]),
+            "type object, whose values have no bytes that are the same.*astype",
+        ),
+        (np.zeros(2, np.longdouble), "is of type .*, whose values have no bytes"),
+        (np.zeros(2, "V3"), "whose values have no bytes"),
+        (np.zeros(2, [("a", "i1")]), "whose values have no bytes"),
         (np.ma.masked_array([1]), "takes a NumPy array, not a MaskedArray of shape"),
-        (np.array(["a"], np.dtypes.StringDType()), "for which no bytes are defined"),
+        (np.array(["a"], np.dtypes.StringDType()), "whose values have no bytes"),
         ([1.0], "takes a NumPy array, not a list: make one with numpy.asarray"),
     ],
 )
@@ -243,11 +238,10 @@ def test_every_change_of_a_table_shows(change):
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        (pd.period_range("2020", periods=2, freq="M"), r"period\[M\]"),
-        (pd.arrays.IntervalArray.from_breaks([0, 1, 2]), "interval"),
-        (pd.arrays.SparseArray([1, 0]), "Sparse"),
+        (pd.period_range("2020", periods=2, freq="M"), "a Period"),
+        (pd.arrays.IntervalArray.from_breaks([0, 1, 2]), "a Interval"),
         (pd.Series([{}, 1]), "a dict"),
-        (pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int8()))), "list"),
+        (pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int8()))), "a (list|ndarray)"),
     ],
 )
 def test_columns_that_cannot_be_told_apart_are_refused(values, what):
@@ -257,4 +251,4 @@ def test_columns_that_cannot_be_told_apart_are_refused(values, what):
 
 def test_the_hash_of_a_table_is_pinned():
     """So it is the same in each process, whatever `PYTHONHASHSEED` says there."""
-    assert hash_of_frame(PRICES)[:16] == "34c642ad381cf4f3"
+    assert hash_of_frame(PRICES)[:16] == "f0628e832a060f3d"

@@ -109,7 +109,9 @@ def test_measures_by_name():
     found = from_frame(terms(), **LONG, truth=TERMS, measures=names)
     assert [*dict.fromkeys(found.summary["measure"])] == names
     assert found.summary["estimate"].notna().all()
-    with pytest.raises(ConfigError, match=r"correlation needs columns .*simstudy\.measures\.corr"):
+    with pytest.raises(
+        ConfigError, match=r"'correlation' is not a measure of .*simstudy\.measures\.NAME"
+    ):
         from_frame(terms(), **LONG, measures=["correlation"])
 
 

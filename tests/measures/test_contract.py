@@ -82,11 +82,9 @@ MEASURES = {
     "variance": [m.variance(X)],
     "weighted_mean": [
         m.weighted_mean(X, weight="se"),
-        m.weighted_mean(X, weight="se", normalised=True),
     ],
     "weighted_proportion": [
         m.weighted_proportion("reject", weight="se"),
-        m.weighted_proportion("reject", weight="se", normalised=True),
     ],
 }
 """By factory: every measure in `simstudy.measures.__all__`, plain and given a condition."""

@@ -8,7 +8,7 @@ from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.remarks import far_from_zero
-from simstudy.measures.variance_reduction.control_variates import regress
+from simstudy.measures.variance_reduction.control_variates import WITHOUT, regress
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 N = 300
@@ -53,9 +53,10 @@ def test_a_control_that_says_nothing_new_costs_nothing():
     more = (
         m.control("flat", mean=7.0),
         m.control("lost", mean=0.0),
-        m.control(lambda c: 1e6 * c, mean=3e6),
-        m.control(lambda c, d: c - 2 * d, mean=3.0),
+        m.control("scaled", mean=3e6),
+        m.control("both", mean=3.0),
     )
+    columns |= {"scaled": 1e6 * columns["c"], "both": columns["c"] - 2 * columns["d"]}
     beside = m.controlled(m.mean("x"), *CONTROLS, *more).estimate(columns)
     alone = BY_BOTH.estimate(columns)
     np.testing.assert_allclose(beside.estimate, alone.estimate, rtol=1e-12)
@@ -194,7 +195,7 @@ def test_hardly_more_replicates_than_controls_are_as_the_plain_measure_has_them(
     found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
     np.testing.assert_array_equal(found.mcse, plain.mcse)
     np.testing.assert_array_equal(found.estimate, plain.estimate)
-    assert all("fewer than ten replicates (or groups) more than" in said for said in found.remark)
+    assert all("fewer than ten replicates more than" in said for said in found.remark)
     more = BY_BOTH.estimate(drawn(n_rep=13))
     assert (more.remark == "").all()
     assert (more.variance_reduction > 1.5).all()
@@ -243,17 +244,6 @@ def test_an_error_is_no_smaller_than_the_bias_of_what_is_no_mean():
     np.testing.assert_allclose(exact.estimate, 0.0, atol=1e-12)
 
 
-def test_draws_that_cancel_have_no_control_and_no_remark():
-    x = np.random.default_rng(1).standard_normal((N // 2, 2))
-    pairs = np.stack([x, -x], axis=1).reshape(N, 2) + 0.3
-    columns = {"x": pairs, "y": np.exp(pairs)}
-    measure = m.controlled(m.mean("y"), m.control("x", mean=0.3)).of_groups(2)
-    found, plain = measure.estimate(columns), m.mean("y").of_groups(2).estimate(columns)
-    np.testing.assert_array_equal(found.remark, plain.remark)
-    np.testing.assert_array_equal(found.estimate, plain.estimate)
-    np.testing.assert_allclose(found.mcse, plain.mcse, rtol=1e-12)
-
-
 def test_a_measures_own_axis_and_controls_without_axes():
     rng = np.random.default_rng(1)
     p = rng.random((N, 2))
@@ -266,26 +256,14 @@ def test_a_measures_own_axis_and_controls_without_axes():
         np.testing.assert_array_equal(found.mcse[:, k], one.estimate(columns).mcse)
 
 
-def test_a_cell_has_the_same_bits_alone_and_in_company_and_in_groups():
+def test_a_cell_has_the_same_bits_alone_and_in_company():
     columns = drawn(n_cells=5)
-    measure = BY_BOTH.bind(MeasureContext({}, "study", 1, 3))
     third = {n: column[:, 2:3].copy() for n, column in columns.items() if n != "three"}
-    together, alone = (measure.estimate(c) for c in (columns, third | {"three": columns["three"]}))
+    together, alone = (BY_BOTH.estimate(c) for c in (columns, third | {"three": columns["three"]}))
     for one, two in zip(together, alone, strict=True):
         assert (one is None) == (two is None)
         if one is not None:
             np.testing.assert_array_equal(one[2:3], two)
-
-
-def test_controls_of_groups_are_their_means():
-    one = drawn(n_cells=1)
-    several = {
-        n: column if column.ndim == 0 else column.repeat(3, axis=0) for n, column in one.items()
-    }
-    found = BY_BOTH.bind(MeasureContext({}, "study", 1, 3)).estimate(several)
-    alone = BY_BOTH.estimate(one)
-    for name in ("estimate", "mcse", "lower", "upper"):
-        np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-10)
 
 
 def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
@@ -304,24 +282,25 @@ def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
     assert "control 'c' is left out" in m.unpaired(wrong, one, one).remark.item()
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"c": np.where(np.arange(N) == 7, np.nan, 3.0)}, "'c' is missing in replicates that the"),
-        ({"c": np.where(np.arange(N) == 7, np.inf, 3.0)}, "'c' is infinite in replicates that the"),
-        ({"c": np.zeros((N, 2, 2))}, r"control 'c' has the shape \(300, 2, 2\), which does not"),
-        ({"x": np.zeros(N), "c": np.zeros((N, 2))}, r"control 'c' has the shape \(300, 2\)"),
-    ],
-)
-def test_controls_that_cannot_be_are_refused(columns, words):
-    with pytest.raises(StudyError, match=words):
-        BY_BOTH.estimate(drawn() | columns)
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_a_control_that_is_lost_somewhere_leaves_the_plain_measure(lost):
+    columns = drawn()
+    columns["c"][7, 0] = lost
+    found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
+    assert found.remark.tolist() == [WITHOUT, ""]
+    assert found.mcse[0] == plain.mcse[0]
+    assert found.mcse[1] < plain.mcse[1]
+
+
+def test_replicates_in_groups_are_refused():
+    with pytest.raises(StudyError, match="controls are fitted to single replicates"):
+        BY_BOTH.bind(MeasureContext({}, "study", 1, 3))
 
 
 def test_what_is_no_control_is_refused():
     with pytest.raises(DesignError, match=r"needs controls, not \(\)"):
         m.controlled(m.mean("x"))
-    with pytest.raises(DesignError, match="is neither a column's name nor a function"):
+    with pytest.raises(DesignError, match="is not the name of a column"):
         m.control(3, mean=0.0)
     with pytest.raises(DesignError, match="has no influence of each replicate"):
         m.controlled(m.bootstrapped(lambda x: x, name="mine"), *CONTROLS)

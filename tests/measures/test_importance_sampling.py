@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks.less_work import TwoStageWhereItRejects
 from simstudy import measures as m
-from simstudy.errors import DesignError, StudyError
+from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 from tests.support import critical_z, replicates_to_catch
 
@@ -26,23 +26,19 @@ def drawn(n_rep=N):
 
 
 @pytest.mark.parametrize("is_share", [False, True])
-@pytest.mark.parametrize("normalised", [False, True])
-def test_it_is_its_formula(is_share, normalised):
+def test_it_is_its_formula(is_share):
     columns = drawn()
     make, name = (m.weighted_proportion, "hit") if is_share else (m.weighted_mean, "y")
-    found = make(name, weight="w", normalised=normalised).estimate(columns)
+    found = make(name, weight="w").estimate(columns)
     for cell in range(2):
         pairs = [*zip(columns[name][:, cell].astype(float), columns["w"][:, cell], strict=True)]
-        by = math.fsum(w for _, w in pairs) / N if normalised else 1.0
-        estimate = math.fsum(w * y for y, w in pairs) / N / by
-        psi = [w * (y - estimate) / by if normalised else w * y - estimate for y, w in pairs]
+        estimate = math.fsum(w * y for y, w in pairs) / N
+        psi = [w * y - estimate for y, w in pairs]
         mcse = math.sqrt(math.fsum(p * p for p in psi) / (N - (not is_share)) / N)
         carried = math.fsum(abs(w * y) for y, w in pairs) ** 2 / math.fsum(
             (w * y) ** 2 for y, w in pairs
         )
-        if normalised:
-            carried = min(carried, (N * by) ** 2 / math.fsum(w * w for _, w in pairs))
-        spread = math.fsum(w * (y - estimate) ** 2 for y, w in pairs) / by
+        spread = math.fsum(w * (y - estimate) ** 2 for y, w in pairs)
         plain = estimate * (1 - estimate) / N if is_share else spread / N / (N - 1)
         assert found.estimate[cell] == pytest.approx(estimate, rel=1e-12)
         assert found.mcse[cell] == pytest.approx(mcse, rel=1e-12)
@@ -65,17 +61,17 @@ def columns_of(shifted):
     }
 
 
-def studies(shifted, normalised, *, power=1.0):
+def studies(shifted, *, power=1.0):
     """Of many studies of the size of a test, whose weights are taken to some power."""
     cut = columns_of(shifted)
     cut = cut | {"weight": cut["weight"] ** power}
-    return m.weighted_proportion("reject", weight="weight", normalised=normalised).estimate(cut)
+    return m.weighted_proportion("reject", weight="weight").estimate(cut)
 
 
-@pytest.mark.parametrize(("shifted", "normalised"), [(1.0, False), (0.5, True)])
+@pytest.mark.parametrize("shifted", [1.0, 0.5])
 @pytest.mark.slow
-def test_a_rate_of_one_in_a_million_is_found_with_its_error(shifted, normalised):
-    found = studies(shifted, normalised)
+def test_a_rate_of_one_in_a_million_is_found_with_its_error(shifted):
+    found = studies(shifted)
     error = found.estimate.std() / np.sqrt(N_STUDIES)
     assert abs(found.estimate.mean() - ALPHA) < critical_z() * error
     assert error < 0.01 * ALPHA
@@ -86,16 +82,13 @@ def test_a_rate_of_one_in_a_million_is_found_with_its_error(shifted, normalised)
 
 
 def test_that_test_catches_weights_that_are_wrong_by_little():
-    found = studies(1.0, False, power=0.99)
+    found = studies(1.0, power=0.99)
     error = found.estimate.std() / np.sqrt(N_STUDIES)
     assert abs(found.estimate.mean() - ALPHA) > critical_z() * error
 
 
-def test_normalised_weights_of_which_few_are_heavy_are_said():
-    found = studies(1.0, True)
-    assert (found.remark != "").mean() > 0.99
-    assert np.median(np.abs(found.estimate - ALPHA)) > 0.5 * ALPHA
-    assert (studies(1.0, False).remark == "").mean() > 0.99
+def test_of_weights_that_suit_the_event_nothing_is_said():
+    assert (studies(1.0).remark == "").mean() > 0.99
 
 
 # ---------------------------------------------------------------- diagnosis
@@ -112,12 +105,10 @@ def test_a_mean_where_the_law_asked_about_was_hardly_drawn_is_said():
     assert not any("make up" in said for said in tiny.remark)
 
 
-def test_weights_without_mean_1_are_said_but_not_of_normalised_ones():
+def test_weights_without_mean_1_are_said():
     columns = drawn(2000) | {"w": 1.3 * drawn(2000)["w"]}
     said = m.weighted_mean("y", weight="w").estimate(columns).remark
     assert all("standard errors from the 1 of likelihood ratios" in text for text in said)
-    normalised = m.weighted_mean("y", weight="w", normalised=True).estimate(columns)
-    assert (normalised.remark == "").all()
     assert (m.weighted_mean("y", weight="w").estimate(drawn(2000)).remark == "").all()
 
 
@@ -144,5 +135,3 @@ def test_what_is_no_weight_is_refused():
             m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.full(3, extreme)})
     with pytest.raises(StudyError, match="should say yes or no"):
         m.weighted_proportion("y", weight="w").estimate({"y": np.full(3, 0.5), "w": np.ones(3)})
-    with pytest.raises(DesignError, match="normalised=1 is not allowed"):
-        m.weighted_mean("y", weight="w", normalised=1)

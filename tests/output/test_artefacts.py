@@ -121,8 +121,9 @@ def test_names_that_windows_refuses_have_files_of_nearly_the_same_name(tmp_path)
 
 def test_a_figure_or_table_that_changes_its_summary_changes_no_other():
     def in_percent(result):
-        result.summary["estimate"] *= 100
-        return result.summary["estimate"].to_numpy()
+        summary = result.summary
+        summary["estimate"] *= 100
+        return summary["estimate"].to_numpy()
 
     made = replace(study(figures={"1": in_percent}), tables={"2": in_percent}).run(60)
     published = made.summary["estimate"].to_numpy().copy()

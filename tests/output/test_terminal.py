@@ -61,6 +61,6 @@ def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
     result = with_claim.run(40, n_jobs=1)
     assert result.claims["verdict"].tolist() == ["too few replicates"]
     (text,) = undecided_claims(result)
-    n_rep = int(text.split("n_rep=")[1].split()[0].replace(",", ""))
+    n_rep = int(text.split("about ")[1].split()[0].replace(",", ""))
     assert n_rep > 400
     assert undecided_claims(with_claim.run(8 * n_rep, n_jobs=1)) == []

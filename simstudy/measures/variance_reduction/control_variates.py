@@ -1,15 +1,13 @@
 """Control variates: columns with known means, which reduce the Monte Carlo error."""
 
-import inspect
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from simstudy.array_types import Bool, Float
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import (
     Columns,
     Operand,
@@ -21,12 +19,11 @@ from simstudy.measures.columns import (
     total,
 )
 from simstudy.measures.core import Formula, Influence, Measure, MeasureContext, standard_error
-from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.remarks import far_from_zero, joined
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
-TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"
+TOO_FEW = "fewer than ten replicates more than controls: as the plain measure has it"
 RESTS_ON_FEW = "what controls leave rests on few replicates: as the plain measure has it"
 MIN_FREEDOM = 10  # residual degrees of freedom; with fewer, an interval is too short
 MIN_EFFECTIVE = 5.0  # effective replicates behind a spread, or a fifth of all if that is fewer
@@ -34,44 +31,32 @@ ROUNDING_SHARE = 1e-20  # share of a sum of squares that may be rounding error
 MIN_FOR_EXACT_FIT = 30.0  # effective replicates; with fewer, an exact fit may be chance
 
 
-Value = str | Callable[..., Any]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Control:
     """A column whose mean is known; made by `control`.
 
     Parameters
     ----------
-    name
-        Name in messages.
-    value
-        Name of a column, or a function of columns.
+    column
+        Name of the column.
     mean
         Expectation: a number, or the name of a factor or column.
-    reads
-        Columns that are needed.
     """
 
-    name: str
-    value: Value
+    column: str
     mean: Operand
-    reads: tuple[str, ...]
 
 
-def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
-    """A quantity whose mean is known without simulation.
+def control(column: str, *, mean: Operand) -> Control:
+    """A column whose mean is known without simulation.
 
     Parameters
     ----------
-    value
-        Name of a column, or a function whose parameters are names of columns and numeric factors.
-        It receives arrays of shape (rep, *axes) and returns one.
+    column
+        Name of a column that was drawn, or of one in the study's `derived`.
     mean
         Expectation: a number, or the name of a factor or column. If it varies over replicates,
         the control is the difference of the two, which has mean 0.
-    name
-        Name in messages. Default: the name of the column or of the function.
 
     Returns
     -------
@@ -81,46 +66,15 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
     Raises
     ------
     DesignError
-        If `value` is neither a column's name nor a function, or `mean` is neither a finite number
-        nor a name.
+        If `column` is no name, or `mean` is neither a number nor a name.
     """
-    _refuse_no_mean(mean)
-    if isinstance(value, str):
-        return Control(name or value, value, mean, names_in(value, mean))
-    if not callable(value):
+    if not isinstance(column, str):
         raise DesignError(
-            f"control({in_one_line(repr(value))}) is neither a column's name nor a function, so it "
-            "has no values. Give one of the two, as in control('age', mean=50)."
+            f"control({in_one_line(repr(column))}) is not the name of a column. Give one, as in "
+            "control('age', mean=50); Study(derived=...) makes columns of others."
         )
-    parameters = tuple(inspect.signature(value).parameters)
-    label = name or str(getattr(value, "__name__", "control"))
-    return Control(label, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
-
-
-def _refuse_no_mean(mean: Operand) -> None:
     names_in(mean)
-    if not isinstance(mean, str) and not math.isfinite(mean):
-        raise DesignError(
-            f"control(mean={mean}) is not a mean that could be known. Give a finite number, or the "
-            "name of a factor or column."
-        )
-
-
-def call_control(control: Control, columns: Columns) -> np.ndarray:
-    """Evaluate a control's function on columns."""
-    assert callable(control.value)
-    names = inspect.signature(control.value).parameters
-    found = control.value(**{name: columns[name] for name in names})
-    try:
-        values = np.asarray(found, float)
-    except (TypeError, ValueError):
-        values = np.asarray(np.nan)
-    if not values.ndim:
-        raise StudyError(
-            f"control {control.name!r}: the function returned {in_one_line(repr(found))}, which is "
-            "not an array of numbers. Return one for each replicate."
-        )
-    return values
+    return Control(column, mean)
 
 
 class Fit(NamedTuple):
@@ -144,7 +98,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
         Any measure with an influence for each replicate: all but `bootstrapped`.
     controls
         Controls made by `control`. A control that is constant, or collinear with those before it,
-        is ignored at no cost. One whose sample mean is more than five standard errors from the
+        is ignored. One whose sample mean is more than five standard errors from the
         stated mean is left out, with a `remark` in the summary.
     name
         Name of the measure in the summary. Default: that of the plain measure.
@@ -173,8 +127,9 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     count with an influence of 0 if their controls are known. A cell keeps the plain estimate, with
     a `remark`, in these cases:
 
-    - controls are missing in some replicates, so that their mean over the others is unknown;
-    - there are not ten more replicates (or groups) than controls;
+    - controls are missing or infinite in some replicates, so that their mean over the others is
+      unknown;
+    - there are not ten more replicates than controls;
     - the effective number of residuals, (sum of r^2)^2 over the sum of r^4, is below five (or a
       fifth of all, if that is fewer);
     - all residuals are 0, and the measure is a share or has an effective number of influences below
@@ -194,21 +149,21 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
             f"controlled({measure.name!r}) needs controls, not {in_one_line(repr(controls))}. "
             "Give at least one, as in control('x', mean=0.0)."
         )
-    reads = dict.fromkeys((*measure.reads, *(name for each in controls for name in each.reads)))
+    named = (name for each in controls for name in names_in(each.column, each.mean))
     return _Controlled(
         name=name or measure.name,
         formula=Formula(
             "its own, less what q controls explain of its error",
             "sd(ψᵢ less its regression on the controls)/√n, with q degrees of freedom fewer",
         ),
-        reads=tuple(reads),
+        reads=tuple(dict.fromkeys((*measure.reads, *named))),
         bounds=measure.bounds,
         span=measure.span,
         fewest=measure.fewest,
         axes=measure.axes,
         ddof=measure.ddof,
         undefined=measure.undefined,
-        by_cell=measure.by_cell and all(isinstance(each.value, str) for each in controls),
+        by_cell=measure.by_cell,
         base=measure,
         controls=controls,
     )
@@ -237,9 +192,12 @@ class _Controlled(Measure):
     def remarks(self) -> bool:
         return True
 
+    @property
+    def needs_independence(self) -> str:
+        return "controls are fitted to single replicates, as if they were independent"
+
     def bind(self, context: MeasureContext) -> Measure:
-        base = self.base.bind(context._replace(group_size=1))
-        return replace(self, base=base, group_size=context.group_size)
+        return replace(self.of_groups(context.group_size), base=self.base.bind(context))
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)
@@ -249,7 +207,7 @@ class _Controlled(Measure):
     ) -> Influence:
         plain = self.base.influence(columns, keep=keep)
         used = ~np.isnan(plain.psi)
-        values, whole = self._known(columns, used)
+        values, whole = self._known(columns, used.shape)
         believed, remarks = self._believed(values)
         psi = self._over_all(plain, used)
         fit = regress(psi, believed)
@@ -274,7 +232,7 @@ class _Controlled(Measure):
     def _by_replicate(
         self, psi: np.ndarray, fit: Fit, uncontrolled: Influence, n_all: int
     ) -> np.ndarray:
-        """Influences of the used replicates, from those of groups after regression.
+        """Influences of the used replicates, from those of all after regression.
 
         They are scaled so that their spread over the root of the number of used replicates is the
         error. If the measure is not a mean, the error is at least the plain one over the root of n,
@@ -283,77 +241,40 @@ class _Controlled(Measure):
         n_obs = len(fit.psi)
         freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
         with np.errstate(all="ignore"):
-            scale = self.group_size * uncontrolled.n_rep / n_all
-            scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
-            found = on_first_of_groups(fit.psi * scale, self.group_size)
+            scale = uncontrolled.n_rep / n_all * np.sqrt((n_obs - self.ddof) / freedom)
+            found = np.asarray(fit.psi * scale)
         if _is_mean(self.base):
             return found
         too_good = n_obs * total(fit.residuals**2) < total(psi**2)
         return np.where(too_good, uncontrolled.psi / np.sqrt(n_obs), found)
 
     def _over_all(self, uncontrolled: Influence, used: np.ndarray) -> np.ndarray:
-        """Influences of all replicates, or means over groups; 0 for replicates not used."""
+        """Influences of all replicates; 0 for those not used."""
         with np.errstate(all="ignore"):
-            psi = np.where(used, uncontrolled.psi, 0.0) * (len(used) / uncontrolled.n_rep)
-        return self._means_of_groups(psi, np.abs(psi))
+            psi = np.where(used, uncontrolled.psi, 0.0)
+            return np.asarray(psi * (len(used) / uncontrolled.n_rep))
 
-    def _means_of_groups(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Means of `values` over groups; 0 if within rounding error of terms of these sizes."""
-        sums = grouped_sums(values, self.group_size)
-        return without_rounding(sums, sizes) / self.group_size
-
-    def _known(self, columns: Columns, used: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    def _known(
+        self, columns: Columns, shape: tuple[int, ...]
+    ) -> tuple[list[np.ndarray], np.ndarray]:
         """Controls minus their stated means, and which cells have them in all replicates.
 
-        In other cells the controls are 0. For replicates in groups, the means of the groups.
+        In other cells the controls are 0.
         """
-        values = [self._centred(each, columns, used) for each in self.controls]
-        there = [~np.isnan(value) for value, _ in values]
-        whole = np.asarray(np.logical_and.reduce([each.all(axis=0) for each in there]))
-        known = [np.where(whole, each, 0.0) for each in values]
-        return [self._means_of_groups(value, size) for value, size in known], whole
+        values = [self._centred(each, columns, shape) for each in self.controls]
+        finite = [np.isfinite(value).all(axis=0) for value in values]
+        whole = np.asarray(np.logical_and.reduce(finite))
+        return [np.where(whole, value, 0.0) for value in values], whole
 
-    def _centred(
-        self, control: Control, columns: Columns, used: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """A control minus its stated mean, in every cell, and the absolute sizes of the terms."""
-        picked = align(pick(columns, control.reads, measure=f"control {control.name!r}"))
-        value = (
-            picked[control.value]
-            if isinstance(control.value, str)
-            else call_control(control, picked)
-        )
-        mean = operand(picked, control.mean)
+    def _centred(self, control: Control, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
+        """A control minus its stated mean, on the axes of the study and then the measure's own."""
+        named = names_in(control.column, control.mean)
+        picked = align(pick(columns, named, measure=f"control {control.column!r}"))
         with np.errstate(all="ignore"):
-            centred = np.asarray(value, float) - mean
-            sizes = np.abs(centred) + np.abs(mean)
-        centred, sizes = (self._in_cells(control, each, used) for each in (centred, sizes))
-        self._refuse_not_finite(control, centred, used)
-        return centred, sizes
-
-    def _in_cells(self, control: Control, value: np.ndarray, used: np.ndarray) -> np.ndarray:
-        """Broadcast to the axes of the study, followed by the measure's own."""
-        n_axes = used.ndim - len(self.axes)
-        if value.ndim <= n_axes:
-            value = value.reshape(value.shape + (1,) * (used.ndim - value.ndim))
-        try:
-            return np.broadcast_to(value, used.shape)
-        except ValueError:
-            raise StudyError(
-                f"{self.name}: control {control.name!r} has the shape {value.shape}, which does "
-                f"not fit the measure's replicates and cells, {used.shape}. "
-                "Return a value for each replicate, or for each replicate and cell."
-            ) from None
-
-    def _refuse_not_finite(self, control: Control, centred: np.ndarray, used: np.ndarray) -> None:
-        lost = used & ~np.isfinite(centred)
-        if lost.any():
-            what = "missing" if np.isnan(centred[lost][0]) else "infinite"
-            raise StudyError(
-                f"{self.name}: control {control.name!r} is {what} in replicates that the measure "
-                f"uses ({int(lost.sum())} in all), so its mean cannot be compared with the "
-                "stated one. Return a finite number there, or leave this control out."
-            )
+            value = np.asarray(picked[control.column], float) - operand(picked, control.mean)
+        if value.ndim <= len(shape) - len(self.axes):
+            value = value.reshape(value.shape + (1,) * (len(shape) - value.ndim))
+        return np.broadcast_to(value, shape)
 
     def _believed(self, values: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
         """Controls, 0 in cells where the sample mean contradicts the stated one; and remarks."""
@@ -361,17 +282,18 @@ class _Controlled(Measure):
         for own, value in zip(self.controls, values, strict=True):
             far = far_from_zero(value)
             kept.append(np.where(far == 0, value, 0.0))
-            weak = np.where(far == 0, _format_few(own, value), _format_far(own, value, far))
-            remarks = joined(remarks, weak)
+            remarks = joined(remarks, _format_far(own, value, far))
         return kept, remarks
 
 
 def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Remarks on stated means that the sample contradicts, by cell."""
+    """Remarks on stated means that the sample contradicts, by cell; empty for the others."""
     each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
     lines = [
-        f"control {control.name!r} is left out: its mean is {by:+.3g} from the one stated, "
+        f"control {control.column!r} is left out: its mean is {by:+.3g} from the one stated, "
         f"{z:.0f} standard errors"
+        if z
+        else ""
         for by, z in each
     ]
     return np.array(lines, dtype=object).reshape(np.shape(far))
@@ -385,19 +307,6 @@ def _is_mean(measure: Measure) -> bool:
 def _few(n: int) -> float:
     """The least effective number of values behind a spread."""
     return min(MIN_EFFECTIVE, n / 5)
-
-
-def _format_few(control: Control, value: np.ndarray) -> np.ndarray:
-    """Remarks on slopes that rest on few replicates, by cell; empty for the others."""
-    carried = np.asarray(rests_on(value - total(value) / len(value)))
-    lines = [
-        f"control {control.name!r}: {number:.2g} of {len(value):,} values make up its spread, so "
-        "its slope is not known"
-        if 0 < number < _few(len(value))
-        else ""
-        for number in np.ravel(carried)
-    ]
-    return np.array(lines, dtype=object).reshape(np.shape(carried))
 
 
 def _squared_error(uncontrolled: Influence, *, ddof: int) -> np.ndarray:
@@ -456,9 +365,6 @@ def _new_direction(control: np.ndarray, basis: Sequence[_Direction]) -> _Directi
     return _Direction(rest, mean, np.where(is_new, squares, 1.0), is_new)
 
 
-ROUNDING = 1e-13  # relative to the summands: hundreds of times the precision of a double
-
-
 def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
     """Effective number of values behind a spread: (sum of squares)^2 / sum of fourth powers.
 
@@ -471,18 +377,3 @@ def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *c
     squares = (values / np.where(largest > 0, largest, 1.0)) ** 2
     fourth = total(squares * squares)
     return np.asarray(total(squares) ** 2 / np.where(fourth > 0, fourth, 1.0))
-
-
-def without_rounding(
-    sums: Float[np.ndarray, " group *cells"], sizes: Float[np.ndarray, " rep *cells"]
-) -> Float[np.ndarray, " group *cells"]:
-    """Set sums to 0 in cells where they are no larger than rounding error.
-
-    Parameters
-    ----------
-    sizes
-        Absolute sizes of the terms that were added and subtracted.
-    """
-    with np.errstate(all="ignore"):
-        is_rounding = total(sums * sums) <= ROUNDING**2 * total(sizes * sizes)
-    return np.where(is_rounding, 0.0, sums)

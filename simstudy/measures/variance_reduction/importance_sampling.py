@@ -5,16 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import Columns, check_none, names_in
 from simstudy.measures.core import Formula, Influence
-from simstudy.measures.moments import Means, MomentMeasure, only, ratio, share
+from simstudy.measures.moments import Means, MomentMeasure, only, ratio
 from simstudy.measures.proportions import flags
 from simstudy.measures.remarks import far_by_powers
 
 MIN_EFFECTIVE = 10.0  # effective replicates of an estimate; with fewer, its error is unreliable
 MAX_WEIGHT = 1e70  # fourth powers of larger weights overflow
-MIN_HEAVY = 25.0  # effective weights behind the spread of weights, or a tenth of all if fewer
 # The spread of contributions is unreliable if its effective number is below MIN_SQUARES and UNEQUAL
 # times below that of their mean. For exponential contributions that ratio is three.
 MIN_SQUARES = 7.0
@@ -26,8 +24,6 @@ class _Terms(NamedTuple):
 
     value: np.ndarray  # w y
     weight: np.ndarray  # w
-    squared_weight: np.ndarray
-    fourth_weight: np.ndarray
     size: np.ndarray  # |w y|
     squared_size: np.ndarray
     fourth_size: np.ndarray
@@ -38,9 +34,7 @@ class _Terms(NamedTuple):
     off_4: np.ndarray
 
 
-def weighted_mean(
-    column: str, *, weight: str, normalised: bool = False, name: str | None = None
-) -> MomentMeasure:
+def weighted_mean(column: str, *, weight: str, name: str | None = None) -> MomentMeasure:
     """Mean of a column under another distribution than the one it was drawn from.
 
     Parameters
@@ -52,10 +46,6 @@ def weighted_mean(
         sampling distribution, at the drawn values. A negative weight is refused. If the target is
         conditional on an event of known probability, its density is the one within the event over
         that probability.
-    normalised
-        False: the mean of w y, which is unbiased. True: the mean of w y over the mean of w, for
-        weights known up to a factor. Its bias is of order 1/n, and its error depends on the largest
-        weights even if y is 0 there.
     name
         Name of the measure in the summary.
 
@@ -64,25 +54,18 @@ def weighted_mean(
     MomentMeasure
         A measure in the units of the column.
 
-    Raises
-    ------
-    DesignError
-        If `normalised` is not True or False.
-
     Notes
     -----
-    Influences are w y - estimate or, if normalised, w (y - estimate) over the mean of w.
-    `n_effective` is the number of equal weights with the same relative error (Kish): (sum of a)^2
-    over the sum of a^2, with the contributions a = |w y|; if normalised, the smaller of this and
-    the number with a = w. `variance_reduction` compares with as many replicates drawn from the
+    The mean of w y, which is unbiased; influences are w y - estimate. `n_effective` is the number
+    of equal weights with the same relative error (Kish): (sum of a)^2 over the sum of a^2, with the
+    contributions a = |w y|. `variance_reduction` compares with as many replicates drawn from the
     target distribution: the mean of w (y - estimate)^2 over n.
 
     A `remark` is made in three cases, in which the error is unreliable:
 
     - `n_effective` is below ten;
     - the effective number behind the spread, (sum of a^2)^2 over the sum of a^4, is below seven and
-      below a quarter of `n_effective`; if normalised, with a = w: below 25, or below a tenth of all
-      if that is fewer;
+      below a quarter of `n_effective`;
     - the mean of likelihood ratios is more than five standard errors from 1.
 
     A region that was never drawn although it is not rare in the target distribution cannot be
@@ -93,12 +76,10 @@ def weighted_mean(
     Kahn & Marshall (1953), Operations Research 1, 263-278. Kong, Liu & Wong (1994), Journal of the
     American Statistical Association 89, 278-288.
     """
-    return _weighted(column, weight, name or f"mean_{column}", normalised=normalised)
+    return _weighted(column, weight, name or f"mean_{column}")
 
 
-def weighted_proportion(
-    event: str, *, weight: str, normalised: bool = False, name: str | None = None
-) -> MomentMeasure:
+def weighted_proportion(event: str, *, weight: str, name: str | None = None) -> MomentMeasure:
     """Share of replicates with an event under another distribution than the one drawn from.
 
     The interval is Wilson's with the number of independent trials that has its error, or the normal
@@ -108,54 +89,34 @@ def weighted_proportion(
     ----------
     event
         Column of True and False, or 1 and 0.
-    weight, normalised, name
+    weight, name
         See `weighted_mean`, which also has notes and sources.
 
     Returns
     -------
     MomentMeasure
         A measure of a proportion, with Wilson's interval.
-
-    Raises
-    ------
-    DesignError
-        If `normalised` is not True or False.
     """
-    return _weighted(event, weight, name or event, normalised=normalised, is_share=True)
+    return _weighted(event, weight, name or event, is_share=True)
 
 
-def _weighted(
-    column: str, weight: str, name: str, *, normalised: bool, is_share: bool = False
-) -> MomentMeasure:
-    if not isinstance(normalised, bool):
-        raise DesignError(
-            f"normalised={in_one_line(repr(normalised))} is not allowed. Use True to divide by the "
-            "mean weight, or False for likelihood ratios."
-        )
-
+def _weighted(column: str, weight: str, name: str, *, is_share: bool = False) -> MomentMeasure:
     def terms(columns: Columns) -> tuple[np.ndarray, ...]:
         y = flags(columns, column) if is_share else columns[column]
         return _terms(np.asarray(y, float), _weights(columns, weight))
 
+    value = "1(event)" if is_share else "xᵢ"
     return _Weighted(
         name=name,
-        formula=_formula("1(event)" if is_share else "xᵢ"),
+        formula=Formula(f"Σwᵢ{value}/n", f"sd(wᵢ{value})/√n"),
         reads=names_in(column, weight),
         terms=terms,
-        value=share if normalised else only,
+        value=only,
         bounds="wilson" if is_share else "normal",
         ddof=0 if is_share else 1,
         by_cell=True,
-        undefined="all weights are 0" if normalised else "no replicate could be used",
+        undefined="no replicate could be used",
         weight=weight,
-        normalised=normalised,
-    )
-
-
-def _formula(value: str) -> Formula:
-    return Formula(
-        f"Σwᵢ{value}/n, or Σwᵢ{value}/Σwᵢ if normalised",
-        f"sd(wᵢ{value})/√n, or sd(wᵢ({value} − estimate))/√n over the mean weight",
     )
 
 
@@ -179,13 +140,12 @@ def _terms(y: np.ndarray, w: np.ndarray) -> _Terms:
     with np.errstate(all="ignore"):
         wy, off = w * y, w - 1
         sizes = np.abs(wy), wy**2, wy**4
-        return _Terms(wy, w, w**2, w**4, *sizes, wy * y, off, off**2, off**3, off**4)
+        return _Terms(wy, w, *sizes, wy * y, off, off**2, off**3, off**4)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Weighted(MomentMeasure):
     weight: str
-    normalised: bool
 
     @property
     def remarks(self) -> bool:
@@ -198,7 +158,7 @@ class _Weighted(MomentMeasure):
         of = _Terms(*means)
         with np.errstate(all="ignore"):
             plain = self._plain_square(of, found.estimate) / (n - self.ddof)
-            carried = self._n_effective(of, n)
+            carried = _n_effective(of.size, of.squared_size, n)
         remark = self._remark(of, n, carried)
         return found._replace(plain=plain, n_effective=carried, remark=remark)
 
@@ -206,34 +166,11 @@ class _Weighted(MomentMeasure):
         """Variance of one value under the target distribution."""
         if self.bounds == "wilson":
             return np.asarray(estimate * (1 - estimate))
-        each = of.square - 2 * estimate * of.value + estimate**2 * of.weight
-        return ratio(each, of.weight) if self.normalised else np.asarray(each)
-
-    def _n_effective(self, of: _Terms, n: np.ndarray) -> np.ndarray:
-        """Effective number of replicates of the estimate; 0 if all contributions are 0."""
-        carried = n * np.nan_to_num(ratio(of.size**2, of.squared_size))
-        if not self.normalised:
-            return np.asarray(carried)
-        carry_all = n * np.nan_to_num(ratio(of.weight**2, of.squared_weight))
-        return np.asarray(np.minimum(carried, carry_all))
-
-    def _n_heavy(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
-        """Effective number of replicates behind the spread: of weights, or of contributions.
-
-        A small number of contributions of similar size (compare `carried`) is reliable, so it is
-        returned as infinite.
-        """
-        if self.normalised:
-            return np.asarray(n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight)))
-        is_known = np.isfinite(of.fourth_size) & (of.fourth_size > 0)
-        heavy = n * np.nan_to_num(ratio(of.squared_size**2, of.fourth_size))
-        is_few = is_known & (heavy < MIN_SQUARES) & (heavy < carried / UNEQUAL)
-        return np.where(is_few, heavy, np.inf)
+        return np.asarray(of.square - 2 * estimate * of.value + estimate**2 * of.weight)
 
     def _remark(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
         far = far_by_powers(n, of.off, of.off_2, of.off_3, of.off_4)
-        far = np.where(self.normalised, 0.0, far)
-        cells = np.broadcast_arrays(n, carried, self._n_heavy(of, n, carried), of.weight, far)
+        cells = np.broadcast_arrays(n, carried, _n_heavy(of, n, carried), of.weight, far)
         each = zip(*map(np.ravel, cells), strict=True)
         lines = [self._remark_of(*numbers) for numbers in each]
         return np.array(lines, dtype=object).reshape(np.shape(cells[0]))
@@ -245,11 +182,10 @@ class _Weighted(MomentMeasure):
                 f"{carried:.2g} of {n:,} replicates carry it, so its error is not known: draw more "
                 "of them where the event is, or with weights that are less unequal"
             )
-        elif n and heavy < min(MIN_HEAVY, n / 10):
+        elif n and np.isfinite(heavy):
             lines.append(
-                f"{heavy:.2g} of {n:,} {'weights' if self.normalised else 'weighted values'} make "
-                "up their spread, so its error is not known: draw a share of the replicates under "
-                "the law asked about"
+                f"{heavy:.2g} of {n:,} weighted values make up their spread, so its error is not "
+                "known: draw a share of the replicates under the law asked about"
             )
         if far:
             lines.append(
@@ -257,3 +193,19 @@ class _Weighted(MomentMeasure):
                 "likelihood ratios: it is wrong, or most of the law asked about was hardly drawn"
             )
         return "; ".join(lines)
+
+
+def _n_effective(size: np.ndarray, squared: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Effective number of n contributions, by means of their sizes and squares; 0 if all are 0."""
+    return np.asarray(n * np.nan_to_num(ratio(size**2, squared)))
+
+
+def _n_heavy(of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
+    """Effective number of contributions behind the spread, where too few; infinite otherwise.
+
+    A small number of contributions of similar size (compare `carried`) is reliable.
+    """
+    is_known = np.isfinite(of.fourth_size) & (of.fourth_size > 0)
+    heavy = _n_effective(of.squared_size, of.fourth_size, n)
+    is_few = is_known & (heavy < MIN_SQUARES) & (heavy < carried / UNEQUAL)
+    return np.where(is_few, heavy, np.inf)
