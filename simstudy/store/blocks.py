@@ -204,9 +204,9 @@ class Store:
         return file, slices
 
     def _accepts(self, made_from: Provenance, key: str) -> bool:
-        """Whether blocks of other versions count."""
-        origins = self.accepted.get(key)
-        return bool(origins) and made_from.origin(key) in origins  # type: ignore[operator]
+        """Whether blocks of other versions count: those of the same values and data alone."""
+        same_values = made_from.values.get(key) == self.provenance.values.get(key)
+        return same_values and made_from.origin(key) in self.accepted.get(key, ())
 
     def origins(self, keys: Collection[str]) -> list[str]:
         """List the hashes of settings and code of the blocks of some keys, each once."""

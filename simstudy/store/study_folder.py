@@ -7,7 +7,7 @@ A run of the published settings has its outputs in the study's own folder, any o
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from simstudy.atomic_files import TemporaryFolder, read_json
@@ -17,7 +17,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import accepted_origins, read_verdicts
+from simstudy.store.run_records import Verdicts, accepted_origins, read_verdicts
 from simstudy.store.runs import MANIFEST
 
 
@@ -33,12 +33,15 @@ class StudyFolder:
         Folder of the block files, which all runs of the study share; None if it is temporary.
     temporary
         Temporary folder, deleted with this object.
+    verdicts
+        Comparisons of blocks of other versions, as recorded beside the blocks.
     """
 
     path: Place | None
     store: Store
     blocks: Place | None = None
     temporary: TemporaryFolder | None = None
+    verdicts: Verdicts = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -75,9 +78,10 @@ class StudyFolder:
         with translate_io_errors(path):
             check_study(plan.name, path)
             files = files_at(path / REPLICATES, at_once=at_once)
-        accepted = accepted_origins(read_verdicts(path / REPLICATES), provenance)
+        verdicts = read_verdicts(path / REPLICATES, dict(plan.rtol))
+        accepted = accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
-        return cls(path, store, path / REPLICATES)
+        return cls(path, store, path / REPLICATES, verdicts=verdicts)
 
 
 def no_blocks_error(folder: Place) -> StoreError:

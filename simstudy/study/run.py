@@ -33,8 +33,13 @@ from simstudy.store.study_folder import StudyFolder
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
-from simstudy.study.stored_code import adopt, describe_other_code, other_code, repeated
-from simstudy.study.stored_versions import count_other_versions
+from simstudy.study.stored_blocks import (
+    adopt,
+    count_other_versions,
+    describe_other_code,
+    other_code,
+    repeated,
+)
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
@@ -106,7 +111,7 @@ class _Run:
             label=share_label(plan.work_units, provenance.of_blocks, options.share),
         )
         workers = options.workers.limited(study.rules.block_seconds)
-        notes = _compared_with_other_code(plan, home, provenance, workers, options)
+        notes = _compared_with_blocks_of(plan, home, provenance, workers, options)
         for note in notes:
             _say(note, progress)
         work = Loop(
@@ -229,7 +234,7 @@ class _Run:
         return found
 
 
-def _compared_with_other_code(
+def _compared_with_blocks_of(
     plan: Plan, home: StudyFolder, provenance: RunProvenance, workers: Workers, options: RunOptions
 ) -> list[str]:
     """Compare stored blocks of other versions, and adopt those of other code if requested.

@@ -15,7 +15,7 @@ from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
 from simstudy.store.files import name_by_content
-from simstudy.study import Rules, Study, stored_versions
+from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
 from tests.support import on
@@ -214,8 +214,8 @@ def test_blocks_of_other_versions_that_differ_are_drawn_again(
 ):
     study = written.study()
     monkeypatch.setattr(
-        stored_versions, "compare_blocks",
-        lambda plan, stored, blocks, *_: {block.key: "x by 1.0e-07" for block in blocks},
+        stored_blocks, "compare_blocks",
+        lambda other, blocks, *_: {block.key: "x by 1.0e-07" for block in blocks},
     )  # fmt: skip
     again, (note,) = run_noted(study, tmp_path / "out")
     assert again.outcome.n_blocks == 3
