@@ -9,9 +9,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstudy.cli.exit_status import FAILED, resume_command
@@ -20,16 +18,14 @@ from simstudy.cli.project import (
     Project,
     default_group,
     experiment_files,
-    load_experiment,
     members,
     misnamed_files,
     question_of,
     read_group,
     read_settings,
 )
-from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.settings import PUBLISHED, read_scale
-from simstudy.errors import ConfigError, SimstudyError, StoreError
+from simstudy.errors import ConfigError, StoreError
 from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
@@ -135,9 +131,10 @@ def _published(folder: Place) -> str:
     n_failed = _count(manifest, "failed_replicates")
     failed = f", {n_failed:,} of them failed" if n_failed else ""
     n_scenarios = _count(manifest, "scenarios")
+    earlier = "" if "inputs" in manifest else "; by an earlier version: a run publishes it again"
     return (
         f"published: {_count(manifest, 'replicates'):,} replicates in "
-        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}"
+        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}{earlier}"
     )
 
 
@@ -218,7 +215,7 @@ def take_inventory(config: "Run", *, compares: bool = False) -> Inventory:
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
     from simstudy.store.files import REPLICATES
-    from simstudy.store.study_folder import StudyFolder
+    from simstudy.store.runs import StudyFolder
     from simstudy.study.stored_blocks import (
         count_other_versions,
         describe_other_code,
@@ -364,8 +361,6 @@ def format_ranges(numbers: Iterable[int]) -> str:
 def write_index_of(project: Project, folder: str | None) -> Place:
     """Write the index page of a results folder (default: the project's); returns its path.
 
-    Studies whose code has changed are marked there.
-
     Raises
     ------
     SimstudyError
@@ -386,17 +381,4 @@ def write_index_of(project: Project, folder: str | None) -> Place:
             f"simstudy index {results.parent}"
         )
     with translate_io_errors(results):
-        return write_index(results, code=_code(project, results))
-
-
-def _code(project: Project, results: Place) -> dict[str, str]:
-    """The digest of the current code, by experiment with a folder."""
-    from simstudy.output.manifest import code_digest
-
-    found: dict[str, str] = {}
-    if (project.root / EXPERIMENTS).is_dir() and isinstance(results, Path):
-        for name in experiment_files(project.root):
-            with suppress(SimstudyError):  # it cannot be loaded here: nobody knows
-                if (results / name).is_dir():
-                    found[name] = code_digest(load_experiment(name, project.root).__file__)
-    return found
+        return write_index(results)

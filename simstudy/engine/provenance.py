@@ -25,9 +25,8 @@ from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
 from simstudy.provenance.wrappers import cells_of
 from simstudy.store.arrow_schema import SCENARIO
-from simstudy.store.provenance import Provenance
+from simstudy.store.provenance import OWN_VALUES, Provenance
 
-OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
 LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""

@@ -14,6 +14,7 @@ from simstudy.provenance.fingerprint import Fingerprint, changes
 from simstudy.provenance.scenario_id import short_hash
 
 UNKNOWN = "unknown"  # name of the study for files without provenance
+OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,10 @@ class Provenance:
             if mine.get(name) != theirs.get(name)
         ]
 
-    def digest(self, n_rep: Mapping[str, int]) -> str:
-        """Hash the provenance of some replicates."""
-        return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
+    def without_code(self) -> list[Any]:
+        """The settings, the scenarios' values, and the options that methods hold."""
+        options = {key: code.get(OWN_VALUES, "") for key, code in self.codes.items()}
+        return [self.settings, self.values, options]
 
     def origin(self, key: str) -> str:
         """Hash the settings and the code of a scenario's blocks."""

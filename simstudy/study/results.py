@@ -16,8 +16,7 @@ from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES
 from simstudy.store.run_records import read_records
-from simstudy.store.runs import MANIFEST
-from simstudy.store.study_folder import StudyFolder, no_blocks_error
+from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
 from simstudy.study.run_options import RunOptions
 from simstudy.study.spec import StudySpec
 from simstudy.study.stored_blocks import other_code, with_blocks_of

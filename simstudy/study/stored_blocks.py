@@ -15,7 +15,7 @@ import pyarrow as pa
 from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
-from simstudy.engine.provenance import OWN_VALUES, RunProvenance
+from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.work_queue import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
@@ -24,7 +24,7 @@ from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
 from simstudy.store.compaction import adopt_blocks
-from simstudy.store.provenance import Provenance
+from simstudy.store.provenance import OWN_VALUES, Provenance
 from simstudy.store.run_records import (
     AGREES,
     DIFFERS,
@@ -34,7 +34,7 @@ from simstudy.store.run_records import (
     read_records,
     write_verdicts,
 )
-from simstudy.store.study_folder import StudyFolder
+from simstudy.store.runs import StudyFolder
 
 SHARE_COMPARED = 0.02  # proportion of the blocks of other code to draw again, chosen at random
 PART_COMPARED = 10  # divisor: at most a tenth of the blocks of other versions is drawn again

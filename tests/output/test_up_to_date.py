@@ -1,13 +1,11 @@
 """Outputs are made again where they would differ; those of other settings or longer runs stay."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from simstudy.output import manifest
-from simstudy.output.manifest import code_digest
 from simstudy.store.runs import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, is_current, manifest_of, study
 
@@ -60,19 +58,6 @@ def test_another_version_of_a_library_makes_it_stale(standing, tmp_path, monkeyp
     others = manifest.library_versions() | {"another": "0.1"}
     monkeypatch.setattr(manifest, "library_versions", lambda: others)
     assert not current(tmp_path)
-
-
-def test_the_digest_of_code_is_that_of_what_a_study_reaches(standing, tmp_path, monkeypatch):
-    before = manifest_of(tmp_path / "toy")["code"]
-    version, digest = before.split()
-    assert version == f"{sys.version_info.major}.{sys.version_info.minor}"
-    assert len(digest) == 16
-    assert code_digest(FILE) == before
-    monkeypatch.setattr("tests.output.standing.nowhere", 1, raising=False)
-    assert code_digest(FILE) == before, "nothing uses it"
-    monkeypatch.setattr("tests.factories.INTERVALS", ("t", "other"))
-    assert code_digest(FILE) != before
-    assert code_digest(None) == code_digest(str(tmp_path / "not_loaded.py")) == ""
 
 
 def test_blocks_that_were_just_drawn_are_never_current(standing, tmp_path):
