@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -221,7 +221,17 @@ def forget_run(blocks: Place, provenance: Provenance) -> None:
 CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 
-def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
+MAX_UNUSED = 10**9  # bytes of unused blocks from which on a run says so
+LEAST_UNUSED = 10**7  # bytes below which a run never says so
+
+
+def clean(
+    study: Place,
+    *,
+    dry_run: bool = False,
+    older_than: float = CLEAN_SECONDS,
+    also: Sequence[StoredRun] = (),
+) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
@@ -235,6 +245,8 @@ def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECO
         Whether to count the blocks without removing them.
     older_than
         Age in seconds from which on blocks are removed.
+    also
+        Further runs whose blocks are kept.
 
     Returns
     -------
@@ -248,7 +260,7 @@ def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECO
     """
     blocks = study / REPLICATES
     unfinished = map(read_json, (blocks / FOLDER / UNFINISHED).glob("*.json"))
-    runs = [*list_runs(study), *(StoredRun("", blocks, each) for each in unfinished if each)]
+    runs = [*list_runs(study), *(StoredRun("", blocks, each) for each in unfinished if each), *also]
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "
@@ -333,6 +345,29 @@ class StudyFolder:
         accepted = accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
         return cls(path, store, path / REPLICATES, verdicts=verdicts)
+
+    def describe_unused(self) -> str:
+        """Say in one line if blocks that no run uses take much of the store; empty otherwise."""
+        with suppress(FileNotFoundError):  # another run merges files
+            return self._describe_unused()
+        return ""
+
+    def _describe_unused(self) -> str:
+        files, provenance = self.store.files, self.store.provenance
+        n_bytes = sum(map(files.size, files.names()))
+        limit = min(MAX_UNUSED, max(n_bytes / 2, LEAST_UNUSED))
+        if self.path is None or n_bytes - self.store.n_bytes <= limit:
+            return ""
+        used = {"blocks": self.store.origins(provenance.codes)}
+        this = StoredRun("", self.path, {"study": provenance.settings["study"], INPUTS: used})
+        unused = clean(self.path, dry_run=True, older_than=0.0, also=[this])
+        if unused.n_bytes <= limit:
+            return ""
+        return (
+            f"{unused.n_bytes / 1e6:,.0f} of {n_bytes / 1e6:,.0f} MB in {files} are blocks that no "
+            f"run uses: simstudy clean {self.path.name} counts them, and with delete=true deletes "
+            "those older than 7 days"
+        )
 
 
 def no_blocks_error(folder: Place) -> StoreError:

@@ -107,7 +107,8 @@ class _Run:
         )
         workers = options.workers.limited(study.rules.block_seconds)
         notes = _compared_with_blocks_of(plan, home, provenance, workers, options)
-        for note in notes:
+        unused = [home.describe_unused()] if options.is_all else []
+        for note in filter(None, notes + unused):
             _say(note, progress)
         work = Loop(
             plan.work_units,
