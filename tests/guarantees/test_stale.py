@@ -1,6 +1,7 @@
 """Blocks of other code are drawn again, and those of other versions compared; a line says so."""
 
 import importlib
+import shutil
 import sys
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy import load, publish
+from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
@@ -224,6 +226,54 @@ def test_blocks_of_other_versions_that_differ_are_drawn_again(
     assert (once_more.outcome.n_blocks, none) == (0, [])
 
 
+DRIFT = """
+def drift():
+    with open(PATH) as file:
+        return float(file.read())
+"""
+
+
+def test_a_declared_tolerance_holds_for_versions_and_redraws(written, tmp_path, monkeypatch):
+    """A library whose later version gives slightly other numbers: here, a file does."""
+    drift = tmp_path / "drift"
+    drift.write_text("0")
+    written.edit("stale_kernel", "SCALE = 2.0", f"PATH = {str(drift)!r}\nSCALE = 2.0\n{DRIFT}")
+    written.edit("stale_kernel", "    return SCALE * np", "    return (2 + drift()) * np")
+    study = written.study(rules=Rules(rtol={"x": 1e-6}))
+
+    def compared(study, folder, n_rep=50, **settings):
+        result, notes = run_noted(study, tmp_path / folder, n_rep, **settings)
+        (note,) = (text for text in notes if "drawn again" in text)
+        return result.outcome.n_blocks, note
+
+    run_noted(study, tmp_path / "out")
+    drift.write_text("1e-7")
+    _, note = compared(study, "out", redraw=True)
+    assert "with the same numbers" in note
+    drift.write_text("2e-7")
+    library = modules.library_version
+    monkeypatch.setattr(
+        modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
+    )
+    shutil.copytree(tmp_path / "out", tmp_path / "strict")
+    n_drawn, note = compared(study, "out")
+    assert n_drawn == 0
+    assert "agree to 1e-9, x to 1e-06, so all count" in note
+    n_drawn, note = compared(written.study(), "strict")
+    assert n_drawn == 3
+    assert "x by 5.0e-08" in note
+    n_drawn, note = compared(study, "strict", 90)
+    assert "1 of 3 were drawn again" in note, "compared once for each tolerance"
+    assert n_drawn == 2
+
+
+def test_the_manifest_names_all_versions_that_drew(written, first, other_numpy, tmp_path):
+    again, _ = run_noted(written.study(), tmp_path / "out", 90)
+    (other,) = load(again.folder).manifest["other_versions"]
+    assert other["versions"]["numpy"] == np.__version__
+    assert (other["units"], other["units_compared"], other["blocks_compared"]) == (1, 1, 1)
+
+
 def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_path):
     """As an earlier version of this software wrote them."""
     folder = first.details.store.files.path
@@ -387,6 +437,25 @@ def test_a_method_that_differs_is_named_and_drawn_again_and_the_others_are_kept(
     assert after.outcome.n_blocks == 2 * N_BLOCKS, "last bits are no other numbers"
     assert "method doubled of Trial(n_obs=3) (x by 5.0e-08)" in notes.said[0]
     assert "average of" not in notes.said[0]
+
+
+def test_a_column_of_an_iterative_method_agrees_to_its_own_tolerance(written, first, tmp_path):
+    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "2.0000001 * x.mean(axis=axis)")
+    strict, (note,) = run_noted(written.study(), tmp_path / "out", adopt=True)
+    assert strict.outcome.n_blocks == 3
+    assert "different in Trial(n_obs=3) (x by 5.0e-08)" in note
+    written.edit("stale_kernel", "2.0000001", "2.0000002")
+    for tolerance, n_drawn in ({"y": 1e-6}, 3), ({"x": 1e-6}, 0):
+        out = tmp_path / str(n_drawn)
+        shutil.copytree(tmp_path / "out", out)
+        study = written.study(rules=Rules(rtol=tolerance))
+        assert run_noted(study, out, adopt=True)[0].outcome.n_blocks == n_drawn
+
+
+@pytest.mark.parametrize("rtol", [{"x": 1}, {"x": -1e-9}, {"x": "1e-6"}, 1e-6, {"x": float("nan")}])
+def test_a_tolerance_that_is_none_is_refused(rtol, written):
+    with pytest.raises(StudyError, match=r"rtol=.* is not allowed: must be the relative"):
+        written.study(rules=Rules(rtol=rtol))
 
 
 def test_other_settings_are_never_adopted(written, first, tmp_path):
