@@ -292,8 +292,6 @@ class StudyFolder:
     ----------
     path
         Folder of the study, such as `results/NAME`; None if it is temporary.
-    blocks
-        Folder of the block files, which all runs of the study share; None if it is temporary.
     temporary
         Temporary folder, deleted with this object.
     verdicts
@@ -302,7 +300,6 @@ class StudyFolder:
 
     path: Place | None
     store: Store
-    blocks: Place | None = None
     temporary: TemporaryFolder | None = None
     verdicts: Verdicts = field(default_factory=dict)
 
@@ -344,7 +341,12 @@ class StudyFolder:
         verdicts = read_verdicts(path / REPLICATES, dict(plan.rtol))
         accepted = accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
-        return cls(path, store, path / REPLICATES, verdicts=verdicts)
+        return cls(path, store, verdicts=verdicts)
+
+    @property
+    def blocks(self) -> Place | None:
+        """Folder of the block files, which all runs of the study share; None if it is temporary."""
+        return None if self.path is None else self.path / REPLICATES
 
     def describe_unused(self) -> str:
         """Say in one line if blocks that no run uses take much of the store; empty otherwise."""
