@@ -20,6 +20,7 @@ from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
+from simstudy.errors import StoreError
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
@@ -37,6 +38,7 @@ from simstudy.store.runs import (
     file_hash,
     forget_run,
     listed_files,
+    read_manifest,
     record_run,
     study_folder,
 )
@@ -180,8 +182,8 @@ def digest_of_summary(summary: pd.DataFrame) -> str:
 def explain_folder(result: Result) -> None:
     """Write scenarios, cells, summary, failures and a manifest to the folder of the blocks.
 
-    Nothing is written if results were published there, or if the summary cannot be computed: the
-    error is raised when the summary is used.
+    Nothing is written if results were published there, if all of it is there already, or if the
+    summary cannot be computed: the error is raised when the summary is used.
 
     Raises
     ------
@@ -193,7 +195,8 @@ def explain_folder(result: Result) -> None:
         return
     with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST)
-        if previous is None or is_unpublished(previous):
+        is_ours = previous is None or is_unpublished(previous)
+        if is_ours and not _is_explained(folder, result):
             _write(folder, previous or {}, result)
 
 
@@ -202,6 +205,19 @@ def _has_summary(result: Result) -> bool:
         return result.summary is not None
     except (Exception, SystemExit):  # a measure may be user code
         return False
+
+
+def _is_explained(folder: Place, result: Result) -> bool:
+    """Whether a folder explains a result that drew nothing, so that it is only read."""
+    if result.outcome.n_blocks or result.outcome.notes:
+        return False
+    try:
+        manifest = read_manifest(folder) or {}
+    except StoreError:  # damaged
+        return False
+    is_same = all(manifest.get(name) == value for name, value in facts_of(result).items())
+    files = listed_files(manifest, folder).items()
+    return is_same and all(file_hash(folder / name) == digest for name, digest in files)
 
 
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:

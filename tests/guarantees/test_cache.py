@@ -283,6 +283,7 @@ def test_two_runs_of_other_code_at_once_share_a_store(tmp_path):
 
 
 def test_a_folder_that_is_only_read_is_looked_at(tmp_path, monkeypatch):
+    mean_study().run(100, out=tmp_path / "drawn", **INLINE)
     before = publish(mean_study().run(100, out=tmp_path, **INLINE), config={})
 
     def refuse(*_, **__):
@@ -299,6 +300,7 @@ def test_a_folder_that_is_only_read_is_looked_at(tmp_path, monkeypatch):
     assert again.outcome.n_blocks == 0
     assert not publish(again, config={}, only_if_changed=True).is_new
     assert before.folder == again.folder
+    assert mean_study().run(100, out=tmp_path / "drawn", **INLINE).outcome.n_blocks == 0
 
 
 def test_drawing_again_gives_the_same_numbers_and_says_so(tmp_path):
