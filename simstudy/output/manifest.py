@@ -27,10 +27,10 @@ from simstudy.output.protocol import read_protocol
 from simstudy.provenance.modules import experiment_libraries, library_version
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote import Place, name_below
+from simstudy.store.blocks import Store
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import counted_versions, read_verdicts
+from simstudy.store.run_records import counted_verdicts, read_verdicts
 from simstudy.store.runs import (
     INPUTS,
     MANIFEST,
@@ -62,25 +62,25 @@ def facts_of(result: Result) -> dict[str, Any]:
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "outputs": digest_of_summary(result.summary),
         INPUTS: {"blocks": _blocks_of(result)},
-        **_other_versions(result),
+        **_compared(result),
         **_data_of(plan),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
 
 
-def _blocks_of(result: Result) -> list[str]:
-    """The hashes of settings and code of the blocks, of all versions that drew them."""
-    store, keys = result.details.replicates.store, result.details.drawn_sizes
-    return result.details.provenance.origins(keys) if store is None else store.origins(keys)
+def _blocks_of(result: Result) -> dict[str, list[str]]:
+    """The keys of blocks by the hashes of their settings and code."""
+    store = result.details.replicates.store
+    return {} if store is None else store.origins(result.details.drawn_sizes)
 
 
-def _other_versions(result: Result) -> dict[str, Any]:
-    """The other sets of versions that drew blocks, and what was compared with the present one."""
+def _compared(result: Result) -> dict[str, Any]:
+    """The other code and versions whose blocks count, and how many of them were compared."""
     run = _blocks_of_run(result)
     verdicts = read_verdicts(run[0], dict(result.plan.rtol)) if run else {}
     current = result.details.provenance.only(result.details.drawn_sizes)
-    found = counted_versions(verdicts, current) if verdicts else []
-    return {"other_versions": found} if found else {}
+    found = counted_verdicts(verdicts, current) if verdicts else []
+    return {"compared": found} if found else {}
 
 
 def _data_of(plan: Plan) -> dict[str, Any]:
@@ -153,11 +153,12 @@ def write_manifest(folder: Place, content: Mapping[str, Any], result: Result) ->
         forget_run(*run)
 
 
-def _blocks_of_run(result: Result) -> tuple[Place, Provenance] | None:
-    """The folder and the provenance of a result's blocks; None if it has none in a folder."""
-    if result.folder is None or result.details.given:
+def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
+    """The folder and the store of a result's blocks; None if it has none in a folder."""
+    store = result.details.replicates.store
+    if result.folder is None or store is None:
         return None
-    return study_folder(result.folder) / REPLICATES, result.details.provenance
+    return study_folder(result.folder) / REPLICATES, store
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:

@@ -64,7 +64,7 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
 
 def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     try:
-        targets = _rewrite(store, sources, sizes, store.provenance)
+        targets = _rewrite(store, sources, sizes)
     except FileNotFoundError:  # without locks, another run may merge the same files
         store.scan()
         return
@@ -74,9 +74,7 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     store.scan()
 
 
-def _rewrite(
-    store: Store, sources: set[str], sizes: Mapping[str, int], provenance: Provenance
-) -> set[str]:
+def _rewrite(store: Store, sources: set[str], sizes: Mapping[str, int]) -> set[str]:
     """Rewrite the blocks of some files, delete the files, and return the names of the new ones.
 
     Parameters
@@ -86,29 +84,10 @@ def _rewrite(
     """
     n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
     batches = _batches(_slices_in(store, sources), n_bytes)
-    targets = {_write(store, slices, provenance) for slices in batches}
+    targets = {_write(store, slices) for slices in batches}
     for name in (sources & sizes.keys()) - targets:
         store.files.delete(name)
     return targets
-
-
-def adopt_blocks(store: Store, other: Provenance) -> None:
-    """Rewrite blocks of another provenance as the store's own.
-
-    Parameters
-    ----------
-    other
-        Provenance of the blocks to adopt.
-    """
-    own = store.provenance
-    values, codes = {**own.values, **other.values}, {**own.codes, **other.codes}
-    folder = store.files.path if isinstance(store.files, Folder) else None
-    with folder_lock(folder):
-        both = Store(store.files, store.rows_per_block, Provenance(own.settings, values, codes))
-        numbers = {n for key in other.codes for n in both.index.of(key)["file"].tolist()}
-        sources = {file.name for file in both.referenced_files if file.number in numbers}
-        _rewrite(both, sources, both.own_sizes(), own)
-    store.scan()
 
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
@@ -126,7 +105,7 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
     yield from (part for part in np.split(slices, changes) if len(part))
 
 
-def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
+def _write(store: Store, slices: np.ndarray) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
@@ -135,7 +114,7 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
         store.files,
         joined_ranges((names[key], first, n) for key, first, n in places),
         rows,
-        provenance=provenance,
+        provenance=store.provenance,
         generation=int(slices["generation"][0]),
         label=store.label,
     )
@@ -197,7 +176,7 @@ def _write_part(files: Files, name: str, content: FileMetadata, keys: Collection
     label = label_of(name)
     store = Store(files, size, content.provenance, only_files=[name], label=label, read_only=True)
     slices = np.concatenate([store.index.of(key) for key in sorted(keys)])
-    _write(store, slices, content.provenance)
+    _write(store, slices)
 
 
 # ---------------------------------------------------------------- locking

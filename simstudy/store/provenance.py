@@ -98,10 +98,6 @@ class Provenance:
         """Hash the settings and the code of a scenario's blocks."""
         return self._hash(key, versions=True)
 
-    def origins(self, keys: Iterable[str]) -> list[str]:
-        """List the hashes of settings and code of some scenarios' blocks, each once."""
-        return sorted({self.origin(key) for key in keys})
-
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
         """Hash the provenance of each scenario's blocks, without versions, by key."""
         return {

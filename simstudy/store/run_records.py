@@ -175,8 +175,8 @@ def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
     return spent, warnings
 
 
-# ---------------------------------------------------------------- comparisons of versions
-VERSIONS = "versions"  # folder of the records of comparisons, below the folder of records
+# ---------------------------------------------------------------- comparisons of blocks
+VERDICTS = "compared"  # folder of the records of comparisons, below the folder of records
 AGREES, DIFFERS = "agrees", "differs"
 
 Pair = tuple[str, str, str]
@@ -185,13 +185,20 @@ Verdicts = dict[Pair, dict[str, Any]]
 
 
 def read_verdicts(blocks: Place, rtol: Mapping[str, float]) -> Verdicts:
-    """Read the comparisons made with some tolerances; damaged records are ignored."""
+    """Read the comparisons of stored blocks with other code or versions.
+
+    What agreed counts whatever the tolerances are now; what differed, only for its own tolerances.
+    Damaged records are ignored.
+    """
     found: Verdicts = {}
-    for path in sorted((blocks / FOLDER / VERSIONS).glob("*.json"), key=str):
+    for path in sorted((blocks / FOLDER / VERDICTS).glob("*.json"), key=str):
         for each in (read_json(path) or {}).get("compared", []):
             with contextlib.suppress(AttributeError, KeyError, TypeError):
-                if each.get("rtol", {}) == rtol:
-                    found[each["unit"], each["stored"], each["current"]] = each
+                pair = each["unit"], each["stored"], each["current"]
+                if each["verdict"] == AGREES:
+                    found[pair] = each
+                elif each["rtol"] == rtol:
+                    found.setdefault(pair, each)
     return found
 
 
@@ -202,11 +209,11 @@ def write_verdicts(blocks: Place, verdicts: Verdicts) -> None:
         for (unit, stored, current), verdict in verdicts.items()
     ]
     with contextlib.suppress(OSError):
-        write_json(blocks / FOLDER / VERSIONS / f"{uuid.uuid4().hex}.json", {"compared": compared})
+        write_json(blocks / FOLDER / VERDICTS / f"{uuid.uuid4().hex}.json", {"compared": compared})
 
 
 def accepted_origins(verdicts: Verdicts, current: Provenance) -> dict[str, frozenset[str]]:
-    """The origins of blocks of other versions that agree with the current ones, by key."""
+    """The origins of other blocks that agree with the current ones, by key."""
     found: dict[str, set[str]] = defaultdict(set)
     for key, stored, _ in _agreeing(verdicts, current):
         found[key].add(stored)
@@ -221,14 +228,14 @@ def _agreeing(verdicts: Verdicts, current: Provenance) -> Iterator[Pair]:
             yield key, stored, now
 
 
-def counted_versions(verdicts: Verdicts, current: Provenance) -> list[dict[str, Any]]:
-    """For each other set of versions whose blocks count: its units, and what was compared."""
+def counted_verdicts(verdicts: Verdicts, current: Provenance) -> list[dict[str, Any]]:
+    """For each other code or set of versions whose blocks count: units, and what was compared."""
     found: dict[str, dict[str, Any]] = {}
     for pair in _agreeing(verdicts, current):
         verdict = verdicts[pair]
-        at = json.dumps(verdict["versions"], sort_keys=True)
+        made_by = {name: verdict[name] for name in ("changed", "versions")}
         empty = {"units": 0, "units_compared": 0, "blocks_compared": 0}
-        known = found.setdefault(at, {"versions": verdict["versions"], **empty})
+        known = found.setdefault(json.dumps(made_by, sort_keys=True), made_by | empty)
         n = verdict["blocks_compared"]
         for name, more in (("units", 1), ("units_compared", n > 0), ("blocks_compared", n)):
             known[name] += int(more)

@@ -16,9 +16,6 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from simstudy.atomic_files import TemporaryFolder, forget_unfinished, read_json, write_json
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, in_one_line
@@ -28,7 +25,13 @@ from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import Removed, remove_blocks
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES, translate_io_errors
 from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.run_records import FOLDER, Verdicts, accepted_origins, read_verdicts
+from simstudy.store.run_records import (
+    FOLDER,
+    Verdicts,
+    accepted_origins,
+    read_verdicts,
+    write_verdicts,
+)
 
 MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
@@ -117,28 +120,14 @@ def file_hash(path: Place) -> str:
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
-SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
 UNFINISHED = "unfinished"  # folder of records of runs that have not finished
-INPUTS = "inputs"  # manifest entry: `digest` of all inputs, and origins of the run's `blocks`
+INPUTS = "inputs"  # manifest entry: `digest` of all inputs, and keys of `blocks` by their origin
 
 
 def study_folder(run: Place) -> Place:
     """Return the folder of the study to which a folder of outputs belongs."""
     is_study = run.parent.name != RUNS or (run / REPLICATES).exists()
     return run if is_study else run.parent.parent
-
-
-def is_used(manifest: Mapping[str, Any], provenance: Provenance, key: str) -> bool:
-    """Whether a run uses blocks of a scenario or method with this provenance.
-
-    Manifests of older versions do not state the code: their runs use all blocks of their seed.
-    """
-    settings, blocks = provenance.settings, manifest.get(INPUTS, {}).get("blocks")
-    if settings.get("study") != manifest.get("study"):
-        return False
-    if isinstance(blocks, list):
-        return provenance.origin(key) in blocks
-    return manifest.get("seed") in (None, settings.get("seed"))
 
 
 @dataclass(frozen=True)
@@ -155,19 +144,28 @@ class StoredRun:
     folder: Place
     manifest: Mapping[str, Any]
 
-    def uses(self, provenance: Provenance, key: str) -> bool:
-        """Whether it uses blocks of a scenario or method with this provenance."""
-        return is_used(self.manifest, provenance, key) and key in (self._keys or (key,))
-
     @cached_property
-    def _keys(self) -> frozenset[str]:
-        """The keys of its scenarios and methods; empty if unknown."""
-        try:
-            with (self.folder / SCENARIOS).open("rb") as file:
-                column = pq.ParquetFile(file).read(["scenario"], use_threads=False)
-            return frozenset(column.column(0).to_pylist())
-        except (OSError, pa.ArrowInvalid, KeyError, IndexError):
-            return frozenset()
+    def blocks(self) -> dict[str, frozenset[str]] | None:
+        """Keys of its scenarios or methods by the origin of their blocks.
+
+        None if the manifest does not say so, since an older version wrote it.
+        """
+        named = self.manifest.get(INPUTS, {}).get("blocks")
+        if not isinstance(named, dict):
+            return None
+        return {origin: frozenset(keys) for origin, keys in named.items()}
+
+    def uses(self, provenance: Provenance, key: str) -> bool:
+        """Whether it uses blocks of a scenario or method with this provenance.
+
+        If its manifest does not name them, it uses all blocks of its seed.
+        """
+        settings = provenance.settings
+        if settings.get("study") != self.manifest.get("study"):
+            return False
+        if self.blocks is None:
+            return self.manifest.get("seed") in (None, settings.get("seed"))
+        return key in self.blocks.get(provenance.origin(key), ())
 
 
 def list_runs(study: Place) -> list[StoredRun]:
@@ -202,16 +200,20 @@ def unfinished_run(blocks: Place, provenance: Provenance) -> Place:
     return blocks / FOLDER / UNFINISHED / f"{name}.json"
 
 
-def record_run(blocks: Place, provenance: Provenance) -> None:
+def record_run(blocks: Place, store: Store) -> None:
     """Record a run that draws, until it has a manifest."""
-    content = {"study": provenance.settings["study"]}
-    used = {"blocks": provenance.origins(provenance.codes)}
-    write_json(unfinished_run(blocks, provenance), content | {INPUTS: used})
+    write_json(unfinished_run(blocks, store.provenance), _used_by(store))
 
 
-def forget_run(blocks: Place, provenance: Provenance) -> None:
+def _used_by(store: Store) -> dict[str, Any]:
+    """The blocks that a run with this store uses, as its manifest names them."""
+    study, keys = store.provenance.settings["study"], store.provenance.codes
+    return {"study": study, INPUTS: {"blocks": store.origins(keys)}}
+
+
+def forget_run(blocks: Place, store: Store) -> None:
     """Remove the record of a run that has a manifest now, if there is one."""
-    record = unfinished_run(blocks, provenance)
+    record = unfinished_run(blocks, store.provenance)
     if record.exists():  # a read-only folder refuses to delete what is not there
         with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
             record.unlink(missing_ok=True)
@@ -295,7 +297,7 @@ class StudyFolder:
     temporary
         Temporary folder, deleted with this object.
     verdicts
-        Comparisons of blocks of other versions, as recorded beside the blocks.
+        Comparisons of blocks of other versions or code, as recorded beside the blocks.
     """
 
     path: Place | None
@@ -348,6 +350,14 @@ class StudyFolder:
         """Folder of the block files, which all runs of the study share; None if it is temporary."""
         return None if self.path is None else self.path / REPLICATES
 
+    def record(self, verdicts: Verdicts) -> None:
+        """Record comparisons, and have the blocks that agree count."""
+        assert self.blocks is not None  # a temporary store has no other blocks
+        write_verdicts(self.blocks, verdicts)
+        self.verdicts |= verdicts
+        accepted = accepted_origins(self.verdicts, self.store.provenance)
+        self.store = self.store.reopened(accepted=accepted)
+
     def describe_unused(self) -> str:
         """Say in one line if blocks that no run uses take much of the store; empty otherwise."""
         with suppress(FileNotFoundError):  # another run merges files
@@ -355,13 +365,12 @@ class StudyFolder:
         return ""
 
     def _describe_unused(self) -> str:
-        files, provenance = self.store.files, self.store.provenance
+        files = self.store.files
         n_bytes = sum(map(files.size, files.names()))
         limit = min(MAX_UNUSED, max(n_bytes / 2, LEAST_UNUSED))
         if self.path is None or n_bytes - self.store.n_bytes <= limit:
             return ""
-        used = {"blocks": self.store.origins(provenance.codes)}
-        this = StoredRun("", self.path, {"study": provenance.settings["study"], INPUTS: used})
+        this = StoredRun("", self.path, _used_by(self.store))
         unused = clean(self.path, dry_run=True, older_than=0.0, also=[this])
         if unused.n_bytes <= limit:
             return ""

@@ -167,7 +167,7 @@ class _Run:
     def _take(self, result: TaskResult) -> None:
         """Record the run and compute the measures with the first results: mistakes show early."""
         if self.home.blocks is not None and not self._written:
-            record_run(self.home.blocks, self.home.store.provenance)
+            record_run(self.home.blocks, self.home.store)
         self._written += result.files
         self._is_checked = self._is_checked or self._check_measures(result.files)
 

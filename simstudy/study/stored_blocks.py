@@ -23,16 +23,13 @@ from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
-from simstudy.store.compaction import adopt_blocks
 from simstudy.store.provenance import OWN_VALUES, Provenance
 from simstudy.store.run_records import (
     AGREES,
     DIFFERS,
     Verdicts,
-    accepted_origins,
     adopt_records,
     read_records,
-    write_verdicts,
 )
 from simstudy.store.runs import StudyFolder
 
@@ -193,17 +190,15 @@ def adopt(
     differing = compare_blocks(other, blocks, provenance, workers)
     parts = {part_of(other.plan, key) for key in differing}
     kept = other.only([key for key in other.keys if part_of(other.plan, key) not in parts])
-    if kept:
-        adopt_blocks(home.store, kept.provenance)
-        if home.blocks is not None:
-            adopt_records(home.blocks, kept.provenance, home.store.provenance)
+    changed = other.changes(home.store.provenance)
+    if kept and home.blocks is not None:
+        home.record(_verdicts(kept, home.store.provenance, blocks, {}, changed))
+        adopt_records(home.blocks, kept.provenance, home.store.provenance)
     said = (
         f"adopt: {len(blocks):,} of {other.n_blocks:,} stored blocks of other code were drawn again"
     )
     if not differing:
-        return (
-            f"{said} and agree, so all are kept (changed: {other.changes(home.store.provenance)})"
-        )
+        return f"{said} and agree, so all are kept (changed: {changed})"
     names = _name_differing(other.plan, differing)
     return f"{said}; different in {names}, so these methods or scenarios are drawn again"
 
@@ -247,13 +242,10 @@ def count_other_versions(
         other = _blocks_made_by(plan, home.store, made_by)
         sample = _sample(other, text, is_all=is_all)
         differing = compare_blocks(other, sample, provenance, workers)
-        new |= _verdicts(other, home.store.provenance, sample, differing)
+        new |= _verdicts(other, home.store.provenance, sample, differing, text)
         notes.append(_describe_versions(other, text, sample, differing))
     if new:
-        write_verdicts(home.blocks, new)
-        home.verdicts |= new
-        accepted = accepted_origins(home.verdicts, home.store.provenance)
-        home.store = home.store.reopened(accepted=accepted)
+        home.record(new)
     return notes
 
 
@@ -316,6 +308,7 @@ def _verdicts(
     current: Provenance,
     sample: Sequence[BlockId],
     differing: Mapping[str, str],
+    changed: str,
 ) -> Verdicts:
     """A verdict for each unit; one that was not compared has that of its method or class."""
     compared = Counter(block.key for block in sample)
@@ -328,6 +321,7 @@ def _verdicts(
             "blocks_compared": compared[key],
             "rows_compared": other.plan.block_size * compared[key],
             "differences": differing.get(key, ""),
+            "changed": changed,
             "versions": other.provenance.versions(key),
             "rtol": dict(other.plan.rtol),
         }

@@ -216,7 +216,7 @@ def test_shards_by_two_sets_of_versions_are_judged_by_a_sample_at_the_join(
     joined = load(store(project))
     assert joined.manifest["blocks_computed"] == 0
     assert len(joined.replicates) == 400
-    (other,) = joined.manifest["other_versions"]
+    (other,) = joined.manifest["compared"]
     assert other["versions"]["scipy"] == "9.9"
     assert (other["units"], other["blocks_compared"]) == (2, 1)
 

@@ -3,7 +3,7 @@
 import importlib
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,9 @@ from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
-from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
+from simstudy.store.block_files import PROVENANCE_KEY
 from simstudy.store.files import name_by_content
+from simstudy.store.runs import clean
 from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
@@ -269,7 +270,7 @@ def test_a_declared_tolerance_holds_for_versions_and_redraws(written, tmp_path, 
 
 def test_the_manifest_names_all_versions_that_drew(written, first, other_numpy, tmp_path):
     again, _ = run_noted(written.study(), tmp_path / "out", 90)
-    (other,) = load(again.folder).manifest["other_versions"]
+    (other,) = load(again.folder).manifest["compared"]
     assert other["versions"]["numpy"] == np.__version__
     assert (other["units"], other["units_compared"], other["blocks_compared"]) == (1, 1, 1)
 
@@ -414,10 +415,10 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
-    folder = after.details.store.files
-    made_by = [codes for _, each in provenance_of_files(folder) for codes in each.codes.values()]
-    assert made_by
-    assert not any("stale_kernel.centre" in codes for codes in made_by)
+    (adopted,) = load(after.folder).manifest["compared"]
+    assert "stale_kernel.centre is gone; stale_moved.middle is new" in adopted["changed"]
+    assert (adopted["units"], adopted["units_compared"], adopted["blocks_compared"]) == (4, 4, 4)
+    assert len(load(after.folder).replicates) == len(after.replicates)
 
 
 def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
@@ -427,6 +428,46 @@ def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
     assert again.outcome.n_blocks == 0
     assert content(again) == numbers
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
+
+
+def test_adopted_blocks_count_for_both_codes_and_new_ones_stand_beside(written, first, tmp_path):
+    before, after = "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE"
+    written.edit("stale_kernel", before, after)
+    run_noted(written.study(), tmp_path / "out", adopt=True)
+    longer, _ = run_noted(written.study(), tmp_path / "out", 90)
+    assert longer.outcome.n_blocks == 2
+    assert len(load(longer.folder).replicates) == 90, "blocks of both codes are read"
+    assert clean(longer.folder, older_than=0).n_blocks == 0
+    written.edit("stale_kernel", after, before)
+    back, _ = run_noted(written.study(), tmp_path / "out")
+    assert back.outcome.n_blocks == 0
+    assert_same_result(back, first)
+
+
+@dataclass(frozen=True)
+class Normal:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=n_rep)}
+
+
+def same(x):
+    return {"e": x}
+
+
+def opposite(x):
+    return {"e": -x}
+
+
+def test_functions_that_change_places_are_told_apart(tmp_path):
+    """Both codes are in use before and after, of another method each."""
+    names = [{"a": same, "b": opposite}, {"a": opposite, "b": same}]
+    studies = [Study("s", [Normal()], [mean("e")], methods=each, block_size=20) for each in names]
+    results = [run_noted(study, tmp_path)[0] for study in studies]
+    assert [result.outcome.n_blocks for result in results] == [6, 6]
+    stored = load(results[1].folder).replicates
+    np.testing.assert_array_equal(stored["e"], results[1].replicates["e"])
+    np.testing.assert_array_equal(stored["e"], -results[0].replicates["e"])
+    assert clean(results[1].folder, older_than=0).n_blocks == 6
 
 
 def test_a_method_that_differs_is_named_and_drawn_again_and_the_others_are_kept(methods, tmp_path):
