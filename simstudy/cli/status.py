@@ -131,10 +131,9 @@ def _published(folder: Place) -> str:
     n_failed = _count(manifest, "failed_replicates")
     failed = f", {n_failed:,} of them failed" if n_failed else ""
     n_scenarios = _count(manifest, "scenarios")
-    earlier = "" if "inputs" in manifest else "; by an earlier version: a run publishes it again"
     return (
         f"published: {_count(manifest, 'replicates'):,} replicates in "
-        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}{earlier}"
+        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}"
     )
 
 

@@ -7,11 +7,9 @@ duplicates, but no block is lost.
 import contextlib
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -127,7 +125,6 @@ class Removed:
 
     n_blocks: int = 0
     n_bytes: int = 0
-    by_seed: Counter[Any] = field(default_factory=Counter)
 
 
 IsKept = Callable[[Provenance, str], bool]
@@ -162,7 +159,6 @@ def remove_blocks(
             n_removed = sum(each.n for each in content.ranges if each.key not in kept)
             removed.n_blocks += n_removed
             removed.n_bytes += files.size(name) * n_removed // n
-            removed.by_seed[content.provenance.settings.get("seed")] += n_removed
             if not dry_run:
                 if kept:
                     _write_part(files, name, content, kept)

@@ -253,7 +253,7 @@ def clean(
     Returns
     -------
     Removed
-        Numbers of blocks and bytes, and of blocks by seed.
+        Numbers of blocks and bytes.
 
     Raises
     ------

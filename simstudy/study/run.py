@@ -106,7 +106,7 @@ class _Run:
             label=share_label(plan.work_units, provenance.of_blocks, options.share),
         )
         workers = options.workers.limited(study.rules.block_seconds)
-        notes = _compared_with_blocks_of(plan, home, provenance, workers, options)
+        notes = _compared_with_other_code(plan, home, provenance, workers, options)
         unused = [home.describe_unused()] if options.is_all else []
         for note in filter(None, notes + unused):
             _say(note, progress)
@@ -219,7 +219,7 @@ class _Run:
         return Result(replace(details, targets=self.targets, n_left=self.n_left))
 
 
-def _compared_with_blocks_of(
+def _compared_with_other_code(
     plan: Plan, home: StudyFolder, provenance: RunProvenance, workers: Workers, options: RunOptions
 ) -> list[str]:
     """Compare stored blocks of other versions, and adopt those of other code if requested.

@@ -67,7 +67,7 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0
     counted = clean(folder, dry_run=True, older_than=0)
-    assert counted.by_seed == {1: 2, 2: N_BLOCKS}, "a scenario that no run has, and another seed"
+    assert counted.n_blocks == 2 + N_BLOCKS, "a scenario that no run has, and another seed"
     assert counted.n_bytes > 0
     assert clean(folder, older_than=0) == counted
     assert clean(folder, older_than=0).n_blocks == 0
@@ -85,7 +85,7 @@ def test_runs_below_keep_their_blocks(tmp_path):
     assert clean(folder, older_than=0).n_blocks == 0
     assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
     shutil.rmtree(folder / "runs" / "seed=2")
-    assert clean(folder, older_than=0).by_seed == {2: N_BLOCKS}
+    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
 
 
 def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
@@ -138,7 +138,7 @@ def test_blocks_of_an_unfinished_run_stay_until_other_code_takes_its_place(tmp_p
     run(tmp_path, 200, seed=2, study=study(written), shard="1/2")
     assert clean(folder, older_than=0).n_blocks == 0
     run(tmp_path, 200, seed=2, study=study(edited), shard="1/2")
-    assert clean(folder, older_than=0).by_seed == {2: 2}
+    assert clean(folder, older_than=0).n_blocks == 2
     run(tmp_path, 200, seed=2, study=study(edited))
     run(tmp_path, study=study(written))
-    assert clean(folder, older_than=0).by_seed == {2: 4}, "it has ended, and another took its place"
+    assert clean(folder, older_than=0).n_blocks == 4, "it has ended, and another took its place"
