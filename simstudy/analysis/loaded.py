@@ -23,8 +23,8 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import (
     MANIFEST,
+    StoredRun,
     file_hash,
-    is_used,
     listed_files,
     read_manifest,
     study_folder,
@@ -291,11 +291,12 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     accepted: dict[str, list[str]] = {}
+    run = StoredRun("", folder, manifest)
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
             raise damaged_file_error(files, name)
         for key in set(keys) & set(owner.values):
-            if not is_used(manifest, owner, key):
+            if not run.uses(owner, key):
                 continue
             found = found or Provenance(owner.settings, values, codes)
             known = (
@@ -304,7 +305,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
             )
             if (found.settings, *known) == (owner.settings, owner.values[key], owner.codes[key]):
                 continue
-            if found.same_code(owner, key):  # drawn by other versions, which the run compared
+            if run.blocks is not None:  # of other code or versions, which the run compared
                 accepted.setdefault(key, []).append(owner.origin(key))
             else:
                 what = in_one_line(", ".join(found.differences(owner, key)[:1]))

@@ -9,9 +9,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstudy.cli.exit_status import FAILED, resume_command
@@ -20,16 +18,14 @@ from simstudy.cli.project import (
     Project,
     default_group,
     experiment_files,
-    load_experiment,
     members,
     misnamed_files,
     question_of,
     read_group,
     read_settings,
 )
-from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.settings import PUBLISHED, read_scale
-from simstudy.errors import ConfigError, SimstudyError, StoreError
+from simstudy.errors import ConfigError, StoreError
 from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
@@ -201,8 +197,14 @@ class Inventory:
         return {index: (missing[index], wanted[index]) for index in sorted(missing)}
 
 
-def take_inventory(config: "Run") -> Inventory:
-    """Read a study's folder as a run would, without drawing.
+def take_inventory(config: "Run", *, compares: bool = False) -> Inventory:
+    """Read a study's folder as a run would, without drawing missing blocks.
+
+    Parameters
+    ----------
+    compares
+        Whether a sample of blocks of other versions is drawn again, if no run has compared them.
+        Otherwise they count as stored, and `changed` says that they are to be compared.
 
     Raises
     ------
@@ -212,22 +214,33 @@ def take_inventory(config: "Run") -> Inventory:
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
     from simstudy.store.files import REPLICATES
-    from simstudy.store.study_folder import StudyFolder
-    from simstudy.study.stored_code import describe_other_code, other_code
+    from simstudy.store.runs import StudyFolder
+    from simstudy.study.stored_blocks import (
+        count_other_versions,
+        describe_other_code,
+        other_code,
+        uncompared_versions,
+    )
 
     settings, study = config.settings, config.study
     plan = study.plan(settings.seed).work_units
-    provenance = compute_provenance(plan).of_blocks
-    is_there = (config.folder / REPLICATES).is_dir()
-    home = StudyFolder.open(plan, config.out if is_there else None, provenance, at_once=False)
+    provenance = compute_provenance(plan)
+    out = config.out if (config.folder / REPLICATES).is_dir() else None
+    home = StudyFolder.open(plan, out, provenance.of_blocks, at_once=False)
+    if compares:
+        workers = replace(settings.workers, options=dict(config.backend_options))
+        for note in count_other_versions(plan, home, provenance, workers, is_all=True):
+            print(note, file=sys.stderr)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
-    other = other_code(plan, home.store, data=True)
+    store, pending = uncompared_versions(plan, home)
+    other = other_code(plan, store, data=True)
+    changed = [pending, describe_other_code(other, home) if other else ""]
     return Inventory(
         plan,
         all_blocks(plan, wanted),
-        missing_blocks(plan, wanted, home.store),
-        blocks_with_failures(plan, wanted, home.store),
-        describe_other_code(other, home) if other else "",
+        missing_blocks(plan, wanted, store),
+        blocks_with_failures(plan, wanted, store),
+        "; ".join(filter(None, changed)),
     )
 
 
@@ -244,7 +257,7 @@ def check_join(config: "Run") -> None:
     from simstudy.errors import IncompleteError
 
     n_shares = config.settings.join or 1
-    found = take_inventory(config)
+    found = take_inventory(config, compares=True)
     gaps = found.by_share(n_shares)
     if sum(missing / wanted for missing, wanted in gaps.values()) > 1 + ROUNDING:
         changed = f"; {found.changed}" if found.changed else ""
@@ -347,8 +360,6 @@ def format_ranges(numbers: Iterable[int]) -> str:
 def write_index_of(project: Project, folder: str | None) -> Place:
     """Write the index page of a results folder (default: the project's); returns its path.
 
-    Studies whose code has changed are marked there.
-
     Raises
     ------
     SimstudyError
@@ -369,17 +380,4 @@ def write_index_of(project: Project, folder: str | None) -> Place:
             f"simstudy index {results.parent}"
         )
     with translate_io_errors(results):
-        return write_index(results, code=_code(project, results))
-
-
-def _code(project: Project, results: Place) -> dict[str, str]:
-    """The digest of the current code, by experiment with a folder."""
-    from simstudy.output.manifest import code_digest
-
-    found: dict[str, str] = {}
-    if (project.root / EXPERIMENTS).is_dir() and isinstance(results, Path):
-        for name in experiment_files(project.root):
-            with suppress(SimstudyError):  # it cannot be loaded here: nobody knows
-                if (results / name).is_dir():
-                    found[name] = code_digest(load_experiment(name, project.root).__file__)
-    return found
+        return write_index(results)

@@ -187,6 +187,9 @@ class Plan:
         Columns that every scenario must have because a setting names them, by setting.
     across_replicates
         Methods that may use several replicates of a block together.
+    rtol
+        Relative differences up to which numbers of blocks that are drawn again count as equal, by
+        column.
     """
 
     name: str
@@ -206,6 +209,7 @@ class Plan:
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across_replicates: tuple[str, ...] = ()
+    rtol: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:

@@ -5,11 +5,13 @@ import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
@@ -21,10 +23,10 @@ from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
+from simstudy.provenance.wrappers import cells_of
 from simstudy.store.arrow_schema import SCENARIO
-from simstudy.store.provenance import Provenance
+from simstudy.store.provenance import OWN_VALUES, Provenance
 
-OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
 LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
@@ -216,8 +218,20 @@ def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
 def _used_by(function: Any) -> tuple[Any, ...]:
     """The objects to fingerprint for a method; for `each_replicate`, the wrapped function."""
     if isinstance(function, EachReplicate):
-        return ("each replicate", function.analyse, function.returns)
-    return (function,)
+        return ("each replicate", *_with_options(function.analyse), function.returns)
+    return _with_options(function)
+
+
+def _with_options(function: Any) -> tuple[Any, ...]:
+    """A function, and the plain values and settings that it holds as a closure."""
+    held = cells_of(function).values() if isinstance(function, FunctionType) else ()
+    return (function, *filter(_is_option, held))
+
+
+def _is_option(held: object) -> bool:
+    """Whether a value is plain, or the settings of a study: no table that code may fill."""
+    is_settings = is_dataclass(held) and not isinstance(held, type)
+    return is_settings or isinstance(held, int | float | str | tuple | np.generic)
 
 
 def _codes(

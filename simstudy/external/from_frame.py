@@ -46,7 +46,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
-from simstudy.store.study_folder import check_study
+from simstudy.store.runs import check_study
 from simstudy.study.validation import check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here

@@ -11,7 +11,7 @@ from pickle import PicklingError
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
-from simstudy.atomic_files import forget_unfinished, read_json, write_json
+from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output.explorer import EXPLORER, write_explorer
@@ -21,24 +21,23 @@ from simstudy.output.manifest import (
     REPORT,
     TABLES,
     clear_outputs,
-    code_digest,
     environment,
     facts_of,
     facts_of_drawing,
     hashes_of,
+    inputs_of,
     is_current,
-    output_digest,
     protocol_facts,
-    replicates_asked,
     versions_of,
+    write_manifest,
 )
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import source_files, sources_digest
 from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
-from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.runs import MANIFEST, RUNS, forget_run, listed_files, unfinished_run
+from simstudy.store.files import translate_io_errors
+from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
@@ -205,17 +204,16 @@ def publish(
         )
     with translate_io_errors(target):
         sources = sources or sources_digest(module_file)
-        made_from = output_digest(result, target, config or {}, module_file, sources)
+        inputs = inputs_of(result, target, config or {}, module_file, sources)
         requested = {"figures": figures, "report": report, "pdf": pdf}
-        if only_if_changed and is_current(result, target, made_from, **requested):
+        if only_if_changed and is_current(result, target, inputs, **requested):
             return _read_published(target)
     target.mkdir(parents=True, exist_ok=True)
     with translate_io_errors(target), folder_lock(target):
         start = time.perf_counter()
-        record = _record_run(result)
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
-        previous = clear_outputs(target)
+        previous = clear_outputs(target, result)
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
         frames = frames_of(result) | {"claims": result.claims}
         made.files += write_frames(result, target, frames)
@@ -226,7 +224,7 @@ def publish(
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
-        content |= {"config": config or {}, "made_from": {"digest": made_from}}
+        content |= {"config": config or {}, INPUTS: inputs}
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}
@@ -246,27 +244,11 @@ def publish(
             )
             made.files.append(page)
         content["files"] = hashes_of(target, made.files)
-        write_json(target / MANIFEST, content)
-        if record is not None:
-            forget_run(record)
+        write_manifest(target, content, result)
         made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
     return made
-
-
-def _record_run(result: Result) -> Place | None:
-    """Record the run until its manifest is written, so that `clean` keeps its blocks."""
-    if result.folder is None or result.details.given:
-        return None
-    requested = {
-        "study": result.plan.name,
-        "seed": result.plan.seed,
-        "replicates_per_scenario": replicates_asked(result),
-    }
-    record = unfinished_run(result.folder / REPLICATES, requested)
-    write_json(record, requested)
-    return record
 
 
 def _manifest(
@@ -278,7 +260,6 @@ def _manifest(
     """The manifest's entries about the result, figures and tables."""
     return {
         **facts_of(result),
-        "code": code_digest(module_file),
         "figures_failed": [each.name for each in published.figures if each.failed],
         "tables_failed": [each.name for each in published.tables if each.failed],
         **environment(source_files(module_file), versions_of(result, module_file)),

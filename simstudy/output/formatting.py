@@ -20,7 +20,6 @@ from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
 from simstudy.remote import Place
-from simstudy.store.runs import SCENARIOS
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
@@ -152,6 +151,7 @@ def format_outliers(result: Result) -> list[str]:
 
 
 # ---------------------------------------------------------------- frames
+SCENARIOS = "scenarios.parquet"
 CELLS = "cells.parquet"  # only for studies with axes
 
 

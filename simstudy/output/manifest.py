@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -21,16 +20,28 @@ from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
+from simstudy.errors import StoreError
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
-from simstudy.provenance.fingerprint import fingerprint
-from simstudy.provenance.modules import experiment_libraries, library_version, module_at
+from simstudy.provenance.modules import experiment_libraries, library_version
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote import Place, name_below
+from simstudy.store.blocks import Store
 from simstudy.store.compaction import folder_lock
-from simstudy.store.files import translate_io_errors
-from simstudy.store.runs import MANIFEST, ORIGINS, PROTOCOL, file_hash, listed_files
+from simstudy.store.files import REPLICATES, translate_io_errors
+from simstudy.store.run_records import counted_verdicts, read_verdicts
+from simstudy.store.runs import (
+    INPUTS,
+    MANIFEST,
+    PROTOCOL,
+    file_hash,
+    forget_run,
+    listed_files,
+    read_manifest,
+    record_run,
+    study_folder,
+)
 from simstudy.validation import file_name
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
@@ -49,24 +60,27 @@ def facts_of(result: Result) -> dict[str, Any]:
         "replicates": int(sum(result.n_rep.values())),
         "failed_replicates": result.n_failed,
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
-        "digest": digest(result),
-        "made_from": {},
-        ORIGINS: _origins(result),
+        "outputs": digest_of_summary(result.summary),
+        INPUTS: {"blocks": _blocks_of(result)},
+        **_compared(result),
         **_data_of(plan),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
 
 
-def _origins(result: Result) -> list[str]:
-    """The hashes of settings and code of the blocks, of all versions that drew them."""
-    store, keys = result.details.replicates.store, result.details.drawn_sizes
-    return result.details.provenance.origins(keys) if store is None else store.origins(keys)
-
-
-def _generation(result: Result) -> int:
-    """The number of times that blocks were drawn again."""
+def _blocks_of(result: Result) -> dict[str, list[str]]:
+    """The keys of blocks by the hashes of their settings and code."""
     store = result.details.replicates.store
-    return 0 if store is None else store.highest_generation
+    return {} if store is None else store.origins(result.details.drawn_sizes)
+
+
+def _compared(result: Result) -> dict[str, Any]:
+    """The other code and versions whose blocks count, and how many of them were compared."""
+    run = _blocks_of_run(result)
+    verdicts = read_verdicts(run[0], dict(result.plan.rtol)) if run else {}
+    current = result.details.provenance.only(result.details.drawn_sizes)
+    found = counted_verdicts(verdicts, current) if verdicts else []
+    return {"compared": found} if found else {}
 
 
 def _data_of(plan: Plan) -> dict[str, Any]:
@@ -119,12 +133,32 @@ def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
     return {**facts, "deviations": planned.deviations(result), "compared": rows}
 
 
-def clear_outputs(folder: Place) -> dict[str, Any]:
-    """Delete the manifest and the files that it lists; returns its content."""
+def clear_outputs(folder: Place, result: Result) -> dict[str, Any]:
+    """Delete the manifest and the files that it lists; returns its content.
+
+    Until there is a manifest again, a record keeps `clean` from the blocks of the result.
+    """
+    if run := _blocks_of_run(result):
+        record_run(*run)
     previous = read_json(folder / MANIFEST) or {}
     for name in (MANIFEST, *listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
+
+
+def write_manifest(folder: Place, content: Mapping[str, Any], result: Result) -> None:
+    """Write the manifest of a result."""
+    write_json(folder / MANIFEST, content)
+    if run := _blocks_of_run(result):
+        forget_run(*run)
+
+
+def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
+    """The folder and the store of a result's blocks; None if it has none in a folder."""
+    store = result.details.replicates.store
+    if result.folder is None or store is None:
+        return None
+    return study_folder(result.folder) / REPLICATES, store
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:
@@ -133,12 +167,11 @@ def replicates_asked(result: Result) -> int | dict[str, int]:
     return numbers.pop() if len(numbers) == 1 else dict(result.n_rep)
 
 
-def digest(result: Result) -> str:
-    """The hash of the summary, equal on two machines if all numbers are."""
-    frame = result.summary
+def digest_of_summary(summary: pd.DataFrame) -> str:
+    """The hash of a summary, equal on two machines if all numbers are."""
     whole = hashlib.sha256()
-    for name in frame.columns:
-        values = frame[name]
+    for name in summary.columns:
+        values = summary[name]
         if pd.api.types.is_numeric_dtype(values):
             whole.update(np.ascontiguousarray(values.to_numpy(dtype=float)).tobytes())
         else:
@@ -150,8 +183,8 @@ def digest(result: Result) -> str:
 def explain_folder(result: Result) -> None:
     """Write scenarios, cells, summary, failures and a manifest to the folder of the blocks.
 
-    Nothing is written if results were published there, or if the summary cannot be computed: the
-    error is raised when the summary is used.
+    Nothing is written if results were published there, if all of it is there already, or if the
+    summary cannot be computed: the error is raised when the summary is used.
 
     Raises
     ------
@@ -163,7 +196,8 @@ def explain_folder(result: Result) -> None:
         return
     with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST)
-        if previous is None or is_unpublished(previous):
+        is_ours = previous is None or is_unpublished(previous)
+        if is_ours and not _is_explained(folder, result):
             _write(folder, previous or {}, result)
 
 
@@ -174,16 +208,29 @@ def _has_summary(result: Result) -> bool:
         return False
 
 
+def _is_explained(folder: Place, result: Result) -> bool:
+    """Whether a folder explains a result that drew nothing, so that it is only read."""
+    if result.outcome.n_blocks or result.outcome.notes:
+        return False
+    try:
+        manifest = read_manifest(folder) or {}
+    except StoreError:  # damaged
+        return False
+    is_same = all(manifest.get(name) == value for name, value in facts_of(result).items())
+    files = listed_files(manifest, folder).items()
+    return is_same and all(file_hash(folder / name) == digest for name, digest in files)
+
+
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """Write all files between removing and writing the manifest."""
-    clear_outputs(folder)
+    clear_outputs(folder, result)
     files = write_frames(result, folder, frames_of(result))
     owner = result.details.provenance
     libraries = owner.only(result.details.drawn_sizes).libraries
     content = facts_of(result) | program(libraries)
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
-    write_json(folder / MANIFEST, content)
+    write_manifest(folder, content, result)
 
 
 # ---------------------------------------------------------------- environment
@@ -285,49 +332,28 @@ REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 
 
-def output_digest(
+def inputs_of(
     result: Result, folder: Place, config: Mapping[str, Any], module_file: str | None, sources: str
-) -> str:
-    """The digest of all that outputs depend on: blocks, settings, code, libraries, protocol.
+) -> dict[str, Any]:
+    """All that outputs depend on: the names of the blocks, and one digest of everything.
 
-    Results with the same digest have the same published files. The manifest records it as
-    `made_from`.
+    Results with the same digest of settings, blocks, code, data, versions and protocol have the
+    same published files.
     """
+    details, blocks = result.details, _blocks_of(result)
+    store, sizes = details.replicates.store, details.drawn_sizes
     content = {
         "config": dict(config),
-        "blocks": result.details.provenance.digest(result.details.drawn_sizes),
-        "origins": _origins(result),
-        "generation": _generation(result),
+        "provenance": details.provenance.to_json(sizes),
+        "replicates": dict(sizes),
+        "blocks": blocks,
+        "generation": 0 if store is None else store.highest_generation,
         "sources": sources,
         "versions": versions_of(result, module_file),
         "protocol": file_hash(folder / PROTOCOL),
     }
-    return short_hash(json.dumps(content, sort_keys=True, default=str), 32)
-
-
-def code_digest(module_file: str | None) -> str:
-    """The digest of the code of an experiment.
-
-    It covers the code that `study` of the experiment's module reaches: that of the project, and the
-    part of simstudy that fingerprints of scenarios follow. Versions of libraries do not count. The
-    digest begins with the version of Python, since bytecode depends on it.
-
-    Parameters
-    ----------
-    module_file
-        Source file of the experiment.
-
-    Returns
-    -------
-    str
-        Digest such as "3.11 0123456789abcdef"; empty for a study outside of experiments.
-    """
-    study = getattr(sys.modules.get(module_at(module_file or "")), "study", None)
-    if study is None:
-        return ""
-    found = fingerprint([study])
-    code = {name: text for name, text in found.items() if text.startswith("#")}
-    return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
+    digest = short_hash(json.dumps(content, sort_keys=True, default=str), 32)
+    return {"digest": digest, "blocks": blocks}
 
 
 def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
@@ -338,17 +364,23 @@ def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
 
 
 def is_current(
-    result: Result, folder: Place, digest: str, *, figures: bool, report: bool, pdf: bool = False
+    result: Result,
+    folder: Place,
+    inputs: Mapping[str, Any],
+    *,
+    figures: bool,
+    report: bool,
+    pdf: bool = False,
 ) -> bool:
     """Whether a folder holds this result with the requested outputs, undamaged.
 
     Parameters
     ----------
-    digest
-        The `output_digest` of the result.
+    inputs
+        The `inputs_of` the result.
     """
     manifest = read_json(folder / MANIFEST) or {}
-    if manifest.get("made_from") != {"digest": digest} or result.outcome.n_blocks:
+    if manifest.get(INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False

@@ -204,19 +204,18 @@ class Store:
         return file, slices
 
     def _accepts(self, made_from: Provenance, key: str) -> bool:
-        """Whether blocks of other versions count."""
-        origins = self.accepted.get(key)
-        return bool(origins) and made_from.origin(key) in origins  # type: ignore[operator]
+        """Whether blocks of other versions count: those of the same values and data alone."""
+        same_values = made_from.values.get(key) == self.provenance.values.get(key)
+        return same_values and made_from.origin(key) in self.accepted.get(key, ())
 
-    def origins(self, keys: Collection[str]) -> list[str]:
-        """List the hashes of settings and code of the blocks of some keys, each once."""
-        also = {
-            each.origin(key)
-            for key in keys
-            for each in self.others.get(key, ())
-            if self._accepts(each, key)
-        }
-        return sorted({*self.provenance.origins(keys), *also})
+    def origins(self, keys: Iterable[str]) -> dict[str, list[str]]:
+        """List the keys of blocks by the hash of their settings and code."""
+        found: dict[str, list[str]] = {}
+        for key in keys:
+            others = (each for each in self.others.get(key, ()) if self._accepts(each, key))
+            for origin in {each.origin(key): None for each in (self.provenance, *others)}:
+                found.setdefault(origin, []).append(key)
+        return found
 
     def _quarantine(self, name: str, reason: str) -> None:
         """Move a file away, so that its blocks count as missing."""

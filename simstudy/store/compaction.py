@@ -5,25 +5,19 @@ duplicates, but no block is lost.
 """
 
 import contextlib
-import itertools
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.remote import Place
 from simstudy.store.block_files import (
     RANGES_KEY,
     RETRY_GENERATION,
-    BlockRange,
     FileMetadata,
     file_metadata,
     joined_ranges,
@@ -68,7 +62,7 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
 
 def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     try:
-        targets = _rewrite(store, sources, sizes, store.provenance)
+        targets = _rewrite(store, sources, sizes)
     except FileNotFoundError:  # without locks, another run may merge the same files
         store.scan()
         return
@@ -78,9 +72,7 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     store.scan()
 
 
-def _rewrite(
-    store: Store, sources: set[str], sizes: Mapping[str, int], provenance: Provenance
-) -> set[str]:
+def _rewrite(store: Store, sources: set[str], sizes: Mapping[str, int]) -> set[str]:
     """Rewrite the blocks of some files, delete the files, and return the names of the new ones.
 
     Parameters
@@ -90,29 +82,10 @@ def _rewrite(
     """
     n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
     batches = _batches(_slices_in(store, sources), n_bytes)
-    targets = {_write(store, slices, provenance) for slices in batches}
+    targets = {_write(store, slices) for slices in batches}
     for name in (sources & sizes.keys()) - targets:
         store.files.delete(name)
     return targets
-
-
-def adopt_blocks(store: Store, other: Provenance) -> None:
-    """Rewrite blocks of another provenance as the store's own.
-
-    Parameters
-    ----------
-    other
-        Provenance of the blocks to adopt.
-    """
-    own = store.provenance
-    values, codes = {**own.values, **other.values}, {**own.codes, **other.codes}
-    folder = store.files.path if isinstance(store.files, Folder) else None
-    with folder_lock(folder):
-        both = Store(store.files, store.rows_per_block, Provenance(own.settings, values, codes))
-        numbers = {n for key in other.codes for n in both.index.of(key)["file"].tolist()}
-        sources = {file.name for file in both.referenced_files if file.number in numbers}
-        _rewrite(both, sources, both.own_sizes(), own)
-    store.scan()
 
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
@@ -130,7 +103,7 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
     yield from (part for part in np.split(slices, changes) if len(part))
 
 
-def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
+def _write(store: Store, slices: np.ndarray) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
@@ -139,7 +112,7 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
         store.files,
         joined_ranges((names[key], first, n) for key, first, n in places),
         rows,
-        provenance=provenance,
+        provenance=store.provenance,
         generation=int(slices["generation"][0]),
         label=store.label,
     )
@@ -152,16 +125,14 @@ class Removed:
 
     n_blocks: int = 0
     n_bytes: int = 0
-    by_seed: Counter[Any] = field(default_factory=Counter)
 
 
-Kept = Callable[[Provenance, BlockRange], BlockRange]
-"""Function from the provenance and range of some blocks to the range that stays, with `n <= 0` for
-none."""
+IsKept = Callable[[Provenance, str], bool]
+"""Whether the blocks of a key, with a provenance, stay."""
 
 
 def remove_blocks(
-    files: Files, kept: Kept, *, dry_run: bool = False, older_than: float = 0.0
+    files: Files, is_kept: IsKept, *, dry_run: bool = False, older_than: float = 0.0
 ) -> Removed:
     """Remove blocks from a folder, of the largest file first; files with others are rewritten.
 
@@ -180,45 +151,28 @@ def remove_blocks(
             if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
                 continue
             content = file_metadata(parquet)
-            left = [kept(content.provenance, each) for each in content.ranges]
-            n_left, n = (sum(max(0, e.n) for e in each) for each in (left, content.ranges))
-            if n_left == n:
+            keys = {each.key for each in content.ranges}
+            kept = {key for key in keys if is_kept(content.provenance, key)}
+            if kept == keys:
                 continue
-            removed.n_blocks += n - n_left
-            removed.n_bytes += files.size(name) * (n - n_left) // n
-            removed.by_seed[content.provenance.settings.get("seed")] += n - n_left
+            n = sum(each.n for each in content.ranges)
+            n_removed = sum(each.n for each in content.ranges if each.key not in kept)
+            removed.n_blocks += n_removed
+            removed.n_bytes += files.size(name) * n_removed // n
             if not dry_run:
-                if n_left:
-                    _write_part(files, name, content, left)
+                if kept:
+                    _write_part(files, name, content, kept)
                 files.delete(name)
     return removed
 
 
-def _write_part(files: Files, name: str, content: FileMetadata, left: Sequence[BlockRange]) -> None:
-    """Write some blocks of a file to a new file.
-
-    Parameters
-    ----------
-    left
-        Blocks of each range that are kept.
-    """
-    with files.open(name) as source:
-        table = pq.ParquetFile(source).read(use_threads=False)
-    size = table.num_rows // sum(each.n for each in content.ranges)
-    starts = itertools.accumulate((each.n for each in content.ranges), initial=0)
-    rows = [
-        table.slice((start + part.first - whole.first) * size, part.n * size)
-        for start, whole, part in zip(starts, content.ranges, left, strict=False)
-        if part.n > 0
-    ]
-    write_blocks(
-        files,
-        [part for part in left if part.n > 0],
-        pa.concat_tables(rows),
-        provenance=content.provenance,
-        generation=content.generation,
-        label=label_of(name),
-    )
+def _write_part(files: Files, name: str, content: FileMetadata, keys: Collection[str]) -> None:
+    """Write the blocks of some keys in a file to a new file."""
+    size = sum(content.row_groups) // sum(each.n for each in content.ranges)
+    label = label_of(name)
+    store = Store(files, size, content.provenance, only_files=[name], label=label, read_only=True)
+    slices = np.concatenate([store.index.of(key) for key in sorted(keys)])
+    _write(store, slices)
 
 
 # ---------------------------------------------------------------- locking

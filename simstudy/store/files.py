@@ -205,6 +205,8 @@ def _translated(error: OSError, path: object) -> Exception:
             f"the disk that holds {path} is full. Every finished block is kept; free some space "
             "and run the same command again to continue."
         )
+    if error.errno is None:  # such as a time-out, which is an OSError since Python 3.11
+        return error
     what = str(error.filename2 or error.filename or path)
     if not (what.startswith(str(path)) or str(path).startswith(what)):
         return error  # the study's code needs another file

@@ -14,6 +14,7 @@ from simstudy.provenance.fingerprint import Fingerprint, changes
 from simstudy.provenance.scenario_id import short_hash
 
 UNKNOWN = "unknown"  # name of the study for files without provenance
+OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,6 @@ class Provenance:
 
     def matches(self, expected: "Provenance", key: str) -> bool:
         """Whether a scenario's blocks of this provenance can be used."""
-        return self._same(expected, key) or not self.differences(expected, key)
-
-    def _same(self, expected: "Provenance", key: str) -> bool:
-        """Whether everything is equal: a fast check for the usual case."""
         mine = self.settings, self.values.get(key), self.codes.get(key)
         return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
 
@@ -85,58 +82,41 @@ class Provenance:
 
     def differences(self, expected: "Provenance", key: str) -> list[str]:
         """List the differences, as text."""
-        found = self.setting_differences(expected)
-        if self.settings.get("study") == UNKNOWN:
-            return found
-        was, now = self.values.get(key, ""), expected.values.get(key, "")
-        found += [f"the scenario was {was} and is {now}"] if was != now else []
-        return found + changes(self.codes.get(key, {}), expected.codes.get(key, {}))
+        values = [{"the scenario": each.values.get(key, "")} for each in (self, expected)]
+        return changes(*values) + changes(self._entries(key), expected._entries(key))
 
-    def setting_differences(self, expected: "Provenance") -> list[str]:
-        """List the differences in settings, as text."""
-        mine, theirs = self.settings, expected.settings
-        if mine.get("study") == UNKNOWN:
-            return ["its files do not state their provenance (an earlier version wrote them)"]
-        return [
-            f"{name} was {mine.get(name)} and is {theirs.get(name)}"
-            for name in {**theirs, **mine}
-            if mine.get(name) != theirs.get(name)
-        ]
+    def _entries(self, key: str) -> dict[str, str]:
+        settings = {name: str(value) for name, value in self.settings.items()}
+        return {**settings, **self.codes.get(key, {})}
 
-    def digest(self, n_rep: Mapping[str, int]) -> str:
-        """Hash the provenance of some replicates."""
-        return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
+    def without_code(self) -> list[Any]:
+        """The settings, the scenarios' values, and the options that methods hold."""
+        options = {key: code.get(OWN_VALUES, "") for key, code in self.codes.items()}
+        return [self.settings, self.values, options]
 
     def origin(self, key: str) -> str:
         """Hash the settings and the code of a scenario's blocks."""
-        code = self.codes.get(key, {})
-        known = self._origins.get(id(code))
-        if known is None:
-            known = short_hash(json.dumps([self.settings, code], sort_keys=True))
-            self._origins[id(code)] = known
-        return known
-
-    def origins(self, keys: Iterable[str]) -> list[str]:
-        """List the hashes of settings and code of some scenarios' blocks, each once."""
-        return sorted({self.origin(key) for key in keys})
-
-    @cached_property
-    def _origins(self) -> dict[int, str]:
-        return {}
+        return self._hash(key, versions=True)
 
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
         """Hash the provenance of each scenario's blocks, without versions, by key."""
-        settings = json.dumps(self.settings, sort_keys=True)
-        distinct = {id(code): key for key, code in self.codes.items()}
-        digests = {
-            at: short_hash(json.dumps(self._code(key), sort_keys=True))
-            for at, key in distinct.items()
-        }
         return {
-            key: short_hash("|".join((settings, self.values[key], digests[id(self.codes[key])])))
+            key: short_hash(f"{self.values[key]}|{self._hash(key, versions=False)}")
             for key in keys
             if key in self.codes
         }
+
+    def _hash(self, key: str, *, versions: bool) -> str:
+        """Hash settings and code, once for all scenarios that share the code."""
+        at = id(self.codes.get(key)), versions
+        if at not in self._hashes:
+            code = self.codes.get(key, {}) if versions else self._code(key)
+            self._hashes[at] = short_hash(json.dumps([self.settings, code], sort_keys=True))
+        return self._hashes[at]
+
+    @cached_property
+    def _hashes(self) -> dict[tuple[int, bool], str]:
+        return {}
 
     @cached_property
     def libraries(self) -> dict[str, str]:

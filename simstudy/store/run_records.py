@@ -9,7 +9,7 @@ import contextlib
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -175,41 +175,68 @@ def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
     return spent, warnings
 
 
-# ---------------------------------------------------------------- comparisons of versions
-VERSIONS = "versions"  # folder of the records of comparisons, below the folder of records
+# ---------------------------------------------------------------- comparisons of blocks
+VERDICTS = "compared"  # folder of the records of comparisons, below the folder of records
 AGREES, DIFFERS = "agrees", "differs"
 
 Pair = tuple[str, str, str]
 """Key of a unit, and the origins of its stored blocks and of the current code."""
+Verdicts = dict[Pair, dict[str, Any]]
 
 
-def read_verdicts(blocks: Place) -> dict[Pair, dict[str, Any]]:
-    """Read the records of all comparisons in a folder of blocks; damaged ones are ignored."""
-    found: dict[Pair, dict[str, Any]] = {}
-    for path in sorted((blocks / FOLDER / VERSIONS).glob("*.json"), key=str):
+def read_verdicts(blocks: Place, rtol: Mapping[str, float]) -> Verdicts:
+    """Read the comparisons of stored blocks with other code or versions.
+
+    What agreed counts whatever the tolerances are now; what differed, only for its own tolerances.
+    Damaged records are ignored.
+    """
+    found: Verdicts = {}
+    for path in sorted((blocks / FOLDER / VERDICTS).glob("*.json"), key=str):
         for each in (read_json(path) or {}).get("compared", []):
-            with contextlib.suppress(KeyError, TypeError):
-                found[each["unit"], each["stored"], each["current"]] = each
+            with contextlib.suppress(AttributeError, KeyError, TypeError):
+                pair = each["unit"], each["stored"], each["current"]
+                if each["verdict"] == AGREES:
+                    found[pair] = each
+                elif each["rtol"] == rtol:
+                    found.setdefault(pair, each)
     return found
 
 
-def write_verdicts(blocks: Place, verdicts: Mapping[Pair, Mapping[str, Any]]) -> None:
+def write_verdicts(blocks: Place, verdicts: Verdicts) -> None:
     """Write a record; a folder that cannot be written is compared again by the next run."""
     compared = [
         {"unit": unit, "stored": stored, "current": current, **verdict}
         for (unit, stored, current), verdict in verdicts.items()
     ]
     with contextlib.suppress(OSError):
-        write_json(blocks / FOLDER / VERSIONS / f"{uuid.uuid4().hex}.json", {"compared": compared})
+        write_json(blocks / FOLDER / VERDICTS / f"{uuid.uuid4().hex}.json", {"compared": compared})
 
 
-def accepted_origins(
-    verdicts: Mapping[Pair, Mapping[str, Any]], current: Provenance
-) -> dict[str, frozenset[str]]:
-    """The origins of blocks of other versions that agree with the current ones, by key."""
+def accepted_origins(verdicts: Verdicts, current: Provenance) -> dict[str, frozenset[str]]:
+    """The origins of other blocks that agree with the current ones, by key."""
     found: dict[str, set[str]] = defaultdict(set)
+    for key, stored, _ in _agreeing(verdicts, current):
+        found[key].add(stored)
+    return {key: frozenset(origins) for key, origins in found.items()}
+
+
+def _agreeing(verdicts: Verdicts, current: Provenance) -> Iterator[Pair]:
+    """The pairs of units whose stored blocks agree with the current code."""
     for (key, stored, now), verdict in verdicts.items():
         agrees = verdict.get("verdict") == AGREES
         if agrees and key in current.codes and current.origin(key) == now:
-            found[key].add(stored)
-    return {key: frozenset(origins) for key, origins in found.items()}
+            yield key, stored, now
+
+
+def counted_verdicts(verdicts: Verdicts, current: Provenance) -> list[dict[str, Any]]:
+    """For each other code or set of versions whose blocks count: units, and what was compared."""
+    found: dict[str, dict[str, Any]] = {}
+    for pair in _agreeing(verdicts, current):
+        verdict = verdicts[pair]
+        made_by = {name: verdict[name] for name in ("changed", "versions")}
+        empty = {"units": 0, "units_compared": 0, "blocks_compared": 0}
+        known = found.setdefault(json.dumps(made_by, sort_keys=True), made_by | empty)
+        n = verdict["blocks_compared"]
+        for name, more in (("units", 1), ("units_compared", n > 0), ("blocks_compared", n)):
+            known[name] += int(more)
+    return [found[at] for at in sorted(found)]

@@ -1,39 +1,47 @@
-"""Runs of a study: their folders, and the blocks that they use or that no run uses."""
+"""The folder of a study: one store of blocks for all runs, and a folder of outputs for each run.
+
+A run of the published settings has its outputs in the study's own folder, any other run in
+`runs/NAME` below it. All of them share the blocks in `replicates/`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from simstudy.atomic_files import forget_unfinished, read_json
+from simstudy.atomic_files import TemporaryFolder, forget_unfinished, read_json, write_json
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, in_one_line
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote import Place
-from simstudy.store.block_files import BlockRange
-from simstudy.store.blocks import files_at
+from simstudy.remote import Place, place_of
+from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import Removed, remove_blocks
-from simstudy.store.files import DAMAGED, ENDING, REPLICATES
+from simstudy.store.files import DAMAGED, ENDING, REPLICATES, translate_io_errors
 from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.run_records import FOLDER
+from simstudy.store.run_records import (
+    FOLDER,
+    Verdicts,
+    accepted_origins,
+    read_verdicts,
+    write_verdicts,
+)
 
 MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 
 NAMES: dict[tuple[type, ...], str] = {
-    (str,): "study question code digest design made",
-    (dict,): "config made_from versions files captions alt_texts data seconds_per_replicate",
+    (str,): "study question outputs design made",
+    (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate",
     (dict, type(None)): "part",
-    (list,): "git origins noticed notes drawn figures_failed tables_failed",
+    (list,): "git noticed notes drawn figures_failed tables_failed",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
     (int, dict): "replicates_per_scenario",
     (int, type(None)): "seed",
@@ -112,10 +120,8 @@ def file_hash(path: Place) -> str:
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
-SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
-UNLIMITED = 1 << 62  # blocks
 UNFINISHED = "unfinished"  # folder of records of runs that have not finished
-ORIGINS = "origins"  # manifest entry: hashes of settings and code of the run's blocks
+INPUTS = "inputs"  # manifest entry: `digest` of all inputs, and keys of `blocks` by their origin
 
 
 def study_folder(run: Place) -> Place:
@@ -124,22 +130,9 @@ def study_folder(run: Place) -> Place:
     return run if is_study else run.parent.parent
 
 
-def is_used(manifest: Mapping[str, Any], provenance: Provenance, key: str) -> bool:
-    """Whether a run uses blocks of a scenario or method with this provenance.
-
-    Manifests of older versions do not state the code: their runs use all blocks of their seed.
-    """
-    settings, origins = provenance.settings, manifest.get(ORIGINS)
-    if settings.get("study") != manifest.get("study"):
-        return False
-    if isinstance(origins, list):
-        return provenance.origin(key) in origins
-    return manifest.get("seed") in (None, settings.get("seed"))
-
-
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of a study.
+    """A run of a study, finished or not.
 
     Parameters
     ----------
@@ -151,30 +144,28 @@ class StoredRun:
     folder: Place
     manifest: Mapping[str, Any]
 
-    def n_blocks_used(self, provenance: Provenance, key: str) -> int:
-        """Count the first blocks of a scenario or method that this run uses."""
-        if not is_used(self.manifest, provenance, key) or key not in (self._keys or (key,)):
-            return 0
-        return self._n_blocks(provenance.settings.get("block_size"))
-
-    def _n_blocks(self, block_size: Any) -> int:
-        """Count the blocks of the scenario with the most replicates; unlimited if unknown."""
-        n_rep = self.manifest.get("replicates_per_scenario")
-        each = [*n_rep.values()] if isinstance(n_rep, dict) else [n_rep]
-        known = [n for n in (*each, block_size) if isinstance(n, int) and n > 0]
-        if not each or len(known) <= len(each):
-            return UNLIMITED
-        return -(-max(known[:-1]) // known[-1])
-
     @cached_property
-    def _keys(self) -> frozenset[str]:
-        """The keys of its scenarios and methods; empty if unknown."""
-        try:
-            with (self.folder / SCENARIOS).open("rb") as file:
-                column = pq.ParquetFile(file).read(["scenario"], use_threads=False)
-            return frozenset(column.column(0).to_pylist())
-        except (OSError, pa.ArrowInvalid, KeyError, IndexError):
-            return frozenset()
+    def blocks(self) -> dict[str, frozenset[str]] | None:
+        """Keys of its scenarios or methods by the origin of their blocks.
+
+        None if the manifest does not say so, since an older version wrote it.
+        """
+        named = self.manifest.get(INPUTS, {}).get("blocks")
+        if not isinstance(named, dict):
+            return None
+        return {origin: frozenset(keys) for origin, keys in named.items()}
+
+    def uses(self, provenance: Provenance, key: str) -> bool:
+        """Whether it uses blocks of a scenario or method with this provenance.
+
+        If its manifest does not name them, it uses all blocks of its seed.
+        """
+        settings = provenance.settings
+        if settings.get("study") != self.manifest.get("study"):
+            return False
+        if self.blocks is None:
+            return self.manifest.get("seed") in (None, settings.get("seed"))
+        return key in self.blocks.get(provenance.origin(key), ())
 
 
 def list_runs(study: Place) -> list[StoredRun]:
@@ -194,38 +185,55 @@ def list_runs(study: Place) -> list[StoredRun]:
     ]
 
 
-def unfinished_run(blocks: Place, requested: Mapping[str, Any]) -> Place:
-    """Name the file that records an unfinished run, so that `clean` keeps its blocks.
+# ---------------------------------------------------------------- unfinished runs
+def unfinished_run(blocks: Place, provenance: Provenance) -> Place:
+    """Name the record of a run without a manifest, whose blocks `clean` keeps.
+
+    A run of the same settings, options and data in other code or versions has the same name.
 
     Parameters
     ----------
     blocks
         Folder of the blocks.
-    requested
-        Content of the record: `study`, `seed` and `replicates_per_scenario`, as in a manifest.
     """
-    name = short_hash(json.dumps(requested, sort_keys=True), 16)
+    name = short_hash(json.dumps(provenance.without_code(), sort_keys=True))
     return blocks / FOLDER / UNFINISHED / f"{name}.json"
 
 
-def forget_run(record: Place) -> None:
-    """Remove the record of an unfinished run, if there is one."""
+def record_run(blocks: Place, store: Store) -> None:
+    """Record a run that draws, until it has a manifest."""
+    write_json(unfinished_run(blocks, store.provenance), _used_by(store))
+
+
+def _used_by(store: Store) -> dict[str, Any]:
+    """The blocks that a run with this store uses, as its manifest names them."""
+    study, keys = store.provenance.settings["study"], store.provenance.codes
+    return {"study": study, INPUTS: {"blocks": store.origins(keys)}}
+
+
+def forget_run(blocks: Place, store: Store) -> None:
+    """Remove the record of a run that has a manifest now, if there is one."""
+    record = unfinished_run(blocks, store.provenance)
     if record.exists():  # a read-only folder refuses to delete what is not there
         with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
             record.unlink(missing_ok=True)
 
 
-def _unfinished_runs(blocks: Place) -> list[StoredRun]:
-    """List the runs that were interrupted and can be continued."""
-    folder = blocks / FOLDER / UNFINISHED
-    found = [read_json(path) for path in folder.glob("*.json")]
-    return [StoredRun("", folder, each) for each in found if each is not None]
-
-
+# ---------------------------------------------------------------- blocks that no run uses
 CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 
-def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
+MAX_UNUSED = 10**9  # bytes of unused blocks from which on a run says so
+LEAST_UNUSED = 10**7  # bytes below which a run never says so
+
+
+def clean(
+    study: Place,
+    *,
+    dry_run: bool = False,
+    older_than: float = CLEAN_SECONDS,
+    also: Sequence[StoredRun] = (),
+) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
@@ -239,38 +247,153 @@ def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECO
         Whether to count the blocks without removing them.
     older_than
         Age in seconds from which on blocks are removed.
+    also
+        Further runs whose blocks are kept.
 
     Returns
     -------
     Removed
-        Numbers of blocks and bytes, and of blocks by seed.
+        Numbers of blocks and bytes.
 
     Raises
     ------
     StoreError
         If the folder has no run, so that all blocks would be removed.
     """
-    runs = list_runs(study) + _unfinished_runs(study / REPLICATES)
+    blocks = study / REPLICATES
+    unfinished = map(read_json, (blocks / FOLDER / UNFINISHED).glob("*.json"))
+    runs = [*list_runs(study), *(StoredRun("", blocks, each) for each in unfinished if each), *also]
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "
             "delete the folder."
         )
-    name, blocks = runs[0].manifest.get("study"), study / REPLICATES
     if not blocks.is_dir():
         return Removed()
+    ours = runs[0].manifest.get("study"), UNKNOWN
 
-    def kept(provenance: Provenance, blocks: BlockRange) -> BlockRange:
-        if provenance.settings.get("study") not in (name, UNKNOWN):
-            return blocks
-        n = max(run.n_blocks_used(provenance, blocks.key) for run in runs)
-        return BlockRange(blocks.key, blocks.first, min(blocks.end, n) - blocks.first)
+    def is_kept(provenance: Provenance, key: str) -> bool:
+        of_other_study = provenance.settings.get("study") not in ours
+        return of_other_study or any(run.uses(provenance, key) for run in runs)
 
-    removed = remove_blocks(
-        files_at(blocks, at_once=False), kept, dry_run=dry_run, older_than=older_than
-    )
+    files = files_at(blocks, at_once=False)
+    removed = remove_blocks(files, is_kept, dry_run=dry_run, older_than=older_than)
     if not dry_run:
         forget_unfinished(blocks)
         for path in (blocks / DAMAGED).glob(f"*{ENDING}"):
             path.unlink(missing_ok=True)
     return removed
+
+
+# ---------------------------------------------------------------- the folder of a run's blocks
+@dataclass
+class StudyFolder:
+    """The folder of a study, local or remote.
+
+    Parameters
+    ----------
+    path
+        Folder of the study, such as `results/NAME`; None if it is temporary.
+    temporary
+        Temporary folder, deleted with this object.
+    verdicts
+        Comparisons of blocks of other versions or code, as recorded beside the blocks.
+    """
+
+    path: Place | None
+    store: Store
+    temporary: TemporaryFolder | None = None
+    verdicts: Verdicts = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls,
+        plan: Plan,
+        out: str | os.PathLike[str] | Place | None,
+        provenance: Provenance,
+        *,
+        at_once: bool = True,
+        label: str = "",
+    ) -> StudyFolder:
+        """Open the folder of a plan below `out`, for blocks of some provenance.
+
+        Parameters
+        ----------
+        at_once
+            Whether all files will be read. Otherwise remote files are checked when they are read.
+        label
+            Label of the share of a run, as for `Store`.
+
+        Raises
+        ------
+        StoreError
+            If the folder holds the results of another study, or cannot be used.
+        """
+        if out is None:
+            temporary = TemporaryFolder()
+            blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
+            return cls(None, blocks, temporary=temporary)
+        place = place_of(out)
+        if isinstance(place, Path):
+            place = place.absolute()  # a study's own code may change the working directory
+        path = place / plan.name
+        with translate_io_errors(path):
+            check_study(plan.name, path)
+            files = files_at(path / REPLICATES, at_once=at_once)
+        verdicts = read_verdicts(path / REPLICATES, dict(plan.rtol))
+        accepted = accepted_origins(verdicts, provenance)
+        store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
+        return cls(path, store, verdicts=verdicts)
+
+    @property
+    def blocks(self) -> Place | None:
+        """Folder of the block files, which all runs of the study share; None if it is temporary."""
+        return None if self.path is None else self.path / REPLICATES
+
+    def record(self, verdicts: Verdicts) -> None:
+        """Record comparisons, and have the blocks that agree count."""
+        assert self.blocks is not None  # a temporary store has no other blocks
+        write_verdicts(self.blocks, verdicts)
+        self.verdicts |= verdicts
+        accepted = accepted_origins(self.verdicts, self.store.provenance)
+        self.store = self.store.reopened(accepted=accepted)
+
+    def describe_unused(self) -> str:
+        """Say in one line if blocks that no run uses take much of the store; empty otherwise."""
+        with suppress(FileNotFoundError):  # another run merges files
+            return self._describe_unused()
+        return ""
+
+    def _describe_unused(self) -> str:
+        files = self.store.files
+        n_bytes = sum(map(files.size, files.names()))
+        limit = min(MAX_UNUSED, max(n_bytes / 2, LEAST_UNUSED))
+        if self.path is None or n_bytes - self.store.n_bytes <= limit:
+            return ""
+        this = StoredRun("", self.path, _used_by(self.store))
+        unused = clean(self.path, dry_run=True, older_than=0.0, also=[this])
+        if unused.n_bytes <= limit:
+            return ""
+        return (
+            f"{unused.n_bytes / 1e6:,.0f} of {n_bytes / 1e6:,.0f} MB in {files} are blocks that no "
+            f"run uses: simstudy clean {self.path.name} counts them, and with delete=true deletes "
+            "those older than 7 days"
+        )
+
+
+def no_blocks_error(folder: Place) -> StoreError:
+    """Make the error for a folder without blocks."""
+    return StoreError(f"{folder} holds no block of this study yet: run the study first")
+
+
+# ---------------------------------------------------------------- checks of the folder
+def check_study(study: str, folder: Place) -> None:
+    """Refuse a folder whose manifest names another study, or that is not a folder."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, not a folder for results. Choose another out=...")
+    owner = (read_json(folder / MANIFEST) or {}).get("study", study)
+    if owner != study:
+        raise StoreError(
+            f"{folder} holds the results of study {owner!r}, which {study!r} would overwrite. "
+            "Choose another out=..., or move that folder away."
+        )

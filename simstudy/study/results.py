@@ -16,11 +16,10 @@ from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES
 from simstudy.store.run_records import read_records
-from simstudy.store.runs import MANIFEST
-from simstudy.store.study_folder import StudyFolder, no_blocks_error
+from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
 from simstudy.study.run_options import RunOptions
 from simstudy.study.spec import StudySpec
-from simstudy.study.stored_code import other_code, with_other_code
+from simstudy.study.stored_blocks import other_code, with_blocks_of
 
 
 def result_of(
@@ -80,7 +79,7 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     home = StudyFolder.open(plan.work_units, options.out, provenance)
     other = other_code(plan.work_units, home.store, versions=True)
     if other:
-        home = replace(home, store=with_other_code(home.store, other.provenance))
+        home = replace(home, store=with_blocks_of(home.store, other.provenance))
     drawn = _methods_with_blocks(plan, home.store)
     absent = [method.name for method in plan.methods if drawn and method.name not in drawn]
     plan = plan.of_methods(drawn) if absent else plan

@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.precision import Target, grown_until_precise
 from simstudy.analysis.result import Result, remarks_of
-from simstudy.atomic_files import write_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
@@ -23,18 +21,21 @@ from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
-from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import translate_io_errors
 from simstudy.store.run_records import merge_records
-from simstudy.store.runs import forget_run, unfinished_run
-from simstudy.store.study_folder import StudyFolder
+from simstudy.store.runs import StudyFolder, record_run
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
-from simstudy.study.stored_code import adopt, describe_other_code, other_code, repeated
-from simstudy.study.stored_versions import count_other_versions
+from simstudy.study.stored_blocks import (
+    adopt,
+    count_other_versions,
+    describe_other_code,
+    other_code,
+    repeated,
+)
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
@@ -89,7 +90,6 @@ class _Run:
     targets: Sequence[Target]
     n_left: int = field(default=0, init=False)
     _is_checked: bool = field(default=False, init=False)
-    _record: Place | None = field(default=None, init=False)
     _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
@@ -107,7 +107,8 @@ class _Run:
         )
         workers = options.workers.limited(study.rules.block_seconds)
         notes = _compared_with_other_code(plan, home, provenance, workers, options)
-        for note in notes:
+        unused = [home.describe_unused()] if options.is_all else []
+        for note in filter(None, notes + unused):
             _say(note, progress)
         work = Loop(
             plan.work_units,
@@ -120,16 +121,8 @@ class _Run:
         )
         work.stats.notes += notes
         started = cls(study, options, plan, home, work, options.targets(study))
-        if home.blocks is not None:
-            started._record = unfinished_run(home.blocks, started._requested)
         work.on_result = started._take
         return started
-
-    @property
-    def _requested(self) -> dict[str, Any]:
-        """The request of this run, as a manifest states it."""
-        name, n_rep = self.plan.name, self.options.requested
-        return {"study": name, "seed": self.options.seed, "replicates_per_scenario": n_rep}
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw until all is stored or time is up, and return the replicates by scenario key."""
@@ -173,8 +166,8 @@ class _Run:
 
     def _take(self, result: TaskResult) -> None:
         """Record the run and compute the measures with the first results: mistakes show early."""
-        if self._record is not None and not self._written:
-            write_json(self._record, self._requested)
+        if self.home.blocks is not None and not self._written:
+            record_run(self.home.blocks, self.home.store)
         self._written += result.files
         self._is_checked = self._is_checked or self._check_measures(result.files)
 
@@ -223,10 +216,7 @@ class _Run:
     def result(self, sizes: Sizes) -> Result:
         """Make the result."""
         details = self._result(sizes).details
-        found = Result(replace(details, targets=self.targets, n_left=self.n_left))
-        if self._record is not None and self.options.is_all and not self.n_left:
-            forget_run(self._record)
-        return found
+        return Result(replace(details, targets=self.targets, n_left=self.n_left))
 
 
 def _compared_with_other_code(

@@ -91,6 +91,10 @@ class Rules:
         only columns derived from them.
     keep_vectors
         Whether vectors are stored; if not, only the columns derived from them are.
+    rtol
+        Relative differences up to which numbers count as equal where stored blocks are compared
+        with blocks that are drawn again, by column: `{"estimate": 1e-6}` for a method that iterates
+        until it is that precise. Default: 1e-9. It changes no number.
     """
 
     max_failed: float | None = None
@@ -103,6 +107,7 @@ class Rules:
     across_replicates: tuple[str, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     keep_vectors: bool = True
+    rtol: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -209,6 +214,7 @@ class StudySpec:
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
             across_replicates=tuple(self.rules.across_replicates),
+            rtol=dict(self.rules.rtol),
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:

@@ -197,6 +197,19 @@ def check_policy(on_failure: str, worst: Mapping[str, float], max_failed: Any) -
 
 
 # ---------------------------------------------------------------- numbers
+def check_rtol(rtol: Any) -> None:
+    """Check the relative differences that count as equal, by column."""
+    values = rtol.values() if isinstance(rtol, Mapping) else [rtol]
+    if not isinstance(rtol, Mapping) or not all(
+        isinstance(value, int | float) and 0 <= value < 1 for value in values
+    ):
+        raise StudyError(
+            f"rtol={in_one_line(repr(rtol))} is not allowed: must be the relative difference, from "
+            "0 to below 1, up to which numbers of a column count as equal, by column, such as "
+            "{'estimate': 1e-6}."
+        )
+
+
 def check_block_size(size: Any, group_size: Any) -> None:
     """Check the block size and the group size, which must divide it."""
     text = "of replicates in a block"
@@ -254,6 +267,7 @@ def check_declared(study: "StudySpec") -> None:
     check_whole_groups(study.rules.group_size, study.n_rep)
     check_policy(study.rules.on_failure, study.rules.worst, study.rules.max_failed)
     check_block_seconds(study.rules.block_seconds)
+    check_rtol(study.rules.rtol)
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
     check_known("common", study.rules.common, "factor", factors)
     check_known("labels with texts of values", study.value_labels, "factor", factors)

@@ -239,7 +239,7 @@ def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
     stored = load(first.folder).rows(columns=["estimate"])
     np.testing.assert_array_equal(stored["estimate"], first.replicates["estimate"])
     manifest = json.loads((first.folder / "manifest.json").read_text())
-    del manifest["origins"]  # as an older version wrote it
+    del manifest["inputs"]  # as an older version wrote it
     (first.folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match="holds blocks of several runs under one name"):
         _ = load(first.folder).replicates

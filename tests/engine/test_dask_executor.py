@@ -272,6 +272,14 @@ def test_a_scheduler_that_dies_while_it_sends_a_result_is_lost():
         executor._result(Sending(), task=None)
 
 
+def test_a_time_out_of_the_cluster_is_a_lost_scheduler():
+    late = SimpleNamespace(status="error", exception=lambda: TimeoutError("no answer in 30 s"))
+    executor = object.__new__(dask.Dask)
+    executor._client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://away"))
+    with pytest.raises(SchedulerLostError, match="tcp://away no longer answers"):
+        executor._result(late, task=None)
+
+
 def test_a_scheduler_that_dies_is_one_line_and_the_run_goes_on_elsewhere(tmp_path):
     with _cluster(tmp_path) as (address, processes):
         workers = on("dask", 2, backend_options={"address": address})

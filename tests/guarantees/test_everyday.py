@@ -1,7 +1,7 @@
 """Edits of every day: of a script, an experiment's file, a notebook, with one worker and two.
 
-What moves no number costs nothing, and what moves one is refused. A script, the module of its file
-and a notebook with the same text share blocks.
+What moves no number costs nothing, and what may move one is drawn again; nothing is refused. A
+script, the module of its file and a notebook with the same text share blocks.
 """
 
 import textwrap
@@ -82,11 +82,15 @@ def welch(x, factor=1.0):
     return {"e": factor * (checked(x) @ WEIGHTS) + moved}
 
 
+def median(x):
+    return {"e": np.median(x, axis=1)}
+
+
 def picture(result):
     return None
 
 
-METHODS = {"welch": functools.partial(welch, factor=2.0)}
+METHODS = {"welch": functools.partial(welch, factor=2.0), "median": median}
 
 
 def study():
@@ -100,7 +104,7 @@ def folder(projects, tmp_path_factory):
     """The script after a first run, which no test draws in again."""
     folder = tmp_path_factory.mktemp("everyday")
     write(folder, FILES)
-    assert projects.run(folder, folder / "out")["n_blocks"] == 2
+    assert projects.run(folder, folder / "out")["n_blocks"] == BOTH
     return folder
 
 
@@ -120,74 +124,81 @@ def after(projects, folder, old, new, name="trial.py", **order):
 
 TOP = "import functools\n"
 END = "def study():"
-HARMLESS = {
-    "print on top": (TOP, TOP + "print('begins')\n"),
-    "a filter of warnings": (TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n"),
-    "logging": (TOP, TOP + "import logging\nlogging.basicConfig(level=30)\n"),
-    "arguments": (TOP, TOP + "import argparse\nARGS = argparse.ArgumentParser().parse_args([])\n"),
-    "a loop": (END, "for seed in range(3):\n    print(seed)\n\n" + END),
-    "a result kept by name": (END, "result = object()\nprint(result)\n" + END),
-    "an option of pandas": (TOP, TOP + "import pandas as pd\npd.set_option('display.width', 99)\n"),
-    "a style of figures": (TOP, TOP + "import matplotlib\nmatplotlib.rcParams['font.size'] = 9\n"),
-    "another logger": ("getLogger(__name__)", "getLogger('mine')"),
-    "a docstring": ('"""A sample."""', '"""A sample of an AR(1) process."""'),
-    "layout": ("@ WEIGHTS) + moved", "@\n                WEIGHTS)\n            + moved"),
-    "quotes": ('LOG.debug("welch")', "LOG.debug('welch')"),
-    "an error's text": ("too few rows", "at least two rows are needed"),
-    "a figure": ("return None", "return 'drawn otherwise'"),
-    "a measure": ('mean("e")', 'mean("e", name="middle")'),
-    "what theory says": ("    def draw", "    def exact(self):\n        return {}\n\n    def draw"),
-    "a lock": (TOP, TOP + "import threading\nLOCK = threading.Lock()\n"),
-    "a type": ("SHIFT = 1.0", "SHIFT: float = 1.0"),
-    "a main block": (END, "if __name__ == '__main__':\n    print('runs')\n\n\n" + END),
+NOTHING, ONE, BOTH = 0, 2, 4  # blocks that are drawn: of no method, of one, of both
+EDITS = {
+    # what runs around the study
+    "print on top": (TOP, TOP + "print('begins')\n", NOTHING),
+    "a filter of warnings": (
+        TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n", NOTHING),
+    "logging": (TOP, TOP + "import logging\nlogging.basicConfig(level=30)\n", NOTHING),
+    "arguments": (
+        TOP, TOP + "import argparse\nARGS = argparse.ArgumentParser().parse_args([])\n", NOTHING),
+    "a loop": (END, "for seed in range(3):\n    print(seed)\n\n" + END, NOTHING),
+    "a result kept by name": (END, "result = object()\nprint(result)\n" + END, NOTHING),
+    "an option of pandas": (
+        TOP, TOP + "import pandas as pd\npd.set_option('display.width', 99)\n", NOTHING),
+    "a style of figures": (
+        TOP, TOP + "import matplotlib\nmatplotlib.rcParams['font.size'] = 9\n", NOTHING),
+    "another logger": ("getLogger(__name__)", "getLogger('mine')", NOTHING),
+    "a lock": (TOP, TOP + "import threading\nLOCK = threading.Lock()\n", NOTHING),
+    "a main block": (END, "if __name__ == '__main__':\n    print('runs')\n\n\n" + END, NOTHING),
+    "an unused constant": ("SHIFT = 1.0", "OTHER = 3.0\nSHIFT = 1.0", NOTHING),
+    # how it is written
+    "a comment": ("    moved = ", "    # as published\n    moved = ", NOTHING),
+    "a docstring": ('"""A sample."""', '"""A sample of an AR(1) process."""', NOTHING),
+    "layout": ("@ WEIGHTS) + moved", "@\n                WEIGHTS)\n            + moved", NOTHING),
+    "quotes": ('LOG.debug("welch")', "LOG.debug('welch')", NOTHING),
+    "a type": ("SHIFT = 1.0", "SHIFT: float = 1.0", NOTHING),
+    "a type of an argument": ("def median(x):", "def median(x: np.ndarray) -> dict:", NOTHING),
+    "an error's text": ("too few rows", "at least two rows are needed", NOTHING),
+    "the order of functions": (
+        END, "def median(x):\n    return {'e': np.median(x, axis=1)}\n\n\n" + END, NOTHING),
+    # what is read with the results
+    "a figure": ("return None", "return 'drawn otherwise'", NOTHING),
+    "a measure": ('mean("e")', 'mean("e", name="middle")', NOTHING),
+    "what theory says": (
+        "    def draw", "    def exact(self):\n        return {}\n\n    def draw", NOTHING),
+    "a method less": (', "median": median}', "}", NOTHING),
+    "a method more": (', "median"', ', "third": lambda x: {"e": x[:, 0]}, "median"', ONE),
+    "another name of a method": ('"median": med', '"middle": med', ONE),
+    # what may move a number
+    "a constant": ("SHIFT = 1.0", "SHIFT = 2.0", ONE, "SHIFT has changed"),
+    "a statement on a constant": ("LEVELS = [", "SHIFT += 2\nLEVELS = [", ONE, "SHIFT has changed"),
+    "a loop over a table": (
+        END, "for k in range(2):\n    LEVELS[k] += 1\n\n" + END, ONE, "LEVELS"),
+    "an array in place": (END, "WEIGHTS[0] = 3.0\n" + END, ONE, "WEIGHTS has changed"),
+    "a cache that begins full": ("CACHE = {}", "CACHE = {3: np.ones(3)}", ONE, "CACHE has changed"),
+    "what fills a cache": ("np.arange(n) * 1.0", "np.arange(n) + 1.0", ONE, "table has changed"),
+    "a method": ("+ moved", "- moved", ONE, "method welch: welch has changed"),
+    "a print in a method": ("    moved = ", "    print()\n    moved = ", ONE, "welch has changed"),
+    "the argument of a partial": ("factor=2.0)", "factor=3.0)", ONE),
+    "a default": ("factor=1.0", "factor=1.5", ONE, "welch has changed"),
+    "a scenario": ('streams("data")', 'streams("other")', BOTH, "AR1.draw has changed"),
+    "a new field": (
+        "    n_obs: int = 3\n", "    n_obs: int = 3\n    rho: float = 0.0\n", BOTH, "AR1"),
+    "a property": (
+        "    def draw", "    @property\n    def truth(self):\n        return 0.0\n\n    def draw",
+        BOTH, "AR1.truth is new"),
+    "an object of the module": ("Model(scale=3.0)", "Model(scale=4.0)", ONE, "FITTED has changed"),
+    "a condition": ("if len(x) < 2", "if len(x) < 1", ONE, "checked has changed"),
 }  # fmt: skip
-HELPERS_HARMLESS = {
-    "another helper": ("return x", "return -x"),
-    "a helper's docstring": ('"""Models."""', '"""Models of the study."""'),
-    "print in a helper": ('"""Models."""', '"""Models."""\nprint("loaded")'),
+HELPERS_EDITS = {
+    "another helper": ("return x", "return -x", NOTHING),
+    "a helper's docstring": ('"""Models."""', '"""Models of the study."""', NOTHING),
+    "print in a helper": ('"""Models."""', '"""Models."""\nprint("loaded")', NOTHING),
+    "a class of a helper": ("return 0.5", "return 0.6", ONE, "helpers.Model.shift has changed"),
 }
 
 
-@pytest.mark.parametrize("edit", HARMLESS)
-def test_edits_that_move_no_number_cost_nothing(edit, projects, folder):
-    assert after(projects, folder, *HARMLESS[edit]).get("n_blocks") == 0
-
-
-@pytest.mark.parametrize("edit", HELPERS_HARMLESS)
-def test_edits_of_a_helper_that_move_no_number_cost_nothing(edit, projects, folder):
-    found = after(projects, folder, *HELPERS_HARMLESS[edit], name="helpers.py")
-    assert found.get("n_blocks") == 0, found
-
-
-MOVES = {
-    "a constant": ("SHIFT = 1.0", "SHIFT = 2.0", "SHIFT has changed"),
-    "a statement on a constant": ("LEVELS = [", "SHIFT += 2\nLEVELS = [", "SHIFT has changed"),
-    "a loop over a table": (END, "for k in range(2):\n    LEVELS[k] += 1\n\n" + END, "LEVELS"),
-    "an array in place": (END, "WEIGHTS[0] = 3.0\n" + END, "WEIGHTS has changed"),
-    "a cache that begins full": ("CACHE = {}", "CACHE = {3: np.ones(3)}", "CACHE has changed"),
-    "what fills a cache": ("np.arange(n) * 1.0", "np.arange(n) + 1.0", "table has changed"),
-    "a method": ("+ moved", "- moved", "welch has changed"),
-    "the argument of a partial": ("factor=2.0)}", "factor=3.0)}", ""),
-    "a default": ("factor=1.0", "factor=1.5", "welch has changed"),
-    "a scenario": ('streams("data")', 'streams("other")', "AR1.draw has changed"),
-    "an object of the module": ("Model(scale=3.0)", "Model(scale=4.0)", "FITTED has changed"),
-    "a condition": ("if len(x) < 2", "if len(x) < 1", "checked has changed"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("edit", MOVES)
-def test_edits_that_move_numbers_are_drawn_again_by_name(edit, projects, folder):
-    old, new, said = MOVES[edit]
-    found = after(projects, folder, old, new)
-    assert found["n_blocks"] > 0
-    assert [said in note and "adopt=true" in note for note in found.get("notes", [])] == [
-        True
-    ] * bool(said), found
-
-
-def test_a_class_of_a_helper_counts(projects, folder):
-    found = after(projects, folder, "return 0.5", "return 0.6", name="helpers.py")
-    assert "helpers.Model.shift has changed" in found["notes"][0]
+@pytest.mark.parametrize("edit", [*EDITS, *HELPERS_EDITS])
+def test_an_edit_draws_what_it_may_move_and_keeps_the_rest(edit, projects, folder):
+    name = "trial.py" if edit in EDITS else "helpers.py"
+    old, new, n_drawn, *said = (EDITS | HELPERS_EDITS)[edit]
+    found = after(projects, folder, old, new, name)
+    assert found.get("n_blocks") == n_drawn, found
+    notes = found.get("notes", [])
+    assert len(notes) == len(said), "work that no longer counts is named, and nothing else"
+    assert all(said[0] in note and "adopt=true" in note for note in notes)
 
 
 # ---------------------------------------------------------------- script, module, notebook
@@ -246,7 +257,7 @@ answer(study())
 def test_a_script_that_runs_twice_goes_on(projects, tmp_path):
     write(tmp_path, FILES)
     first, second = projects.cells(tmp_path, SCRIPT, IN_ONE_PROCESS)
-    assert (first["n_blocks"], second["n_blocks"]) == (2, 0)
+    assert (first["n_blocks"], second["n_blocks"]) == (BOTH, 0)
     assert second["right"]
 
 
@@ -260,7 +271,7 @@ def test_two_workers_draw_what_caches_loggers_and_late_models_use(form, projects
         backend="loky",
     )  # fmt: skip
     assert drawn["right"]
-    assert (again.get("n_blocks"), again.get("right")) == (2, True), again
+    assert (again.get("n_blocks"), again.get("right")) == (BOTH, True), again
 
 
 @pytest.mark.slow
@@ -270,4 +281,4 @@ def test_two_workers_draw_a_class_that_a_function_defines(projects, tmp_path):
     text = SCRIPT[: SCRIPT.index("@dataclass")] + local
     write(tmp_path, FILES | {"trial.py": text})
     (found,) = projects.cells(tmp_path, "from trial import made\nanswer(made())", backend="loky")
-    assert (found.get("n_blocks"), found.get("right")) == (2, True), found
+    assert (found.get("n_blocks"), found.get("right")) == (BOTH, True), found

@@ -1,8 +1,9 @@
 """Blocks of other code are drawn again, and those of other versions compared; a line says so."""
 
 import importlib
+import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy import load, publish
+from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
-from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
+from simstudy.store.block_files import PROVENANCE_KEY
 from simstudy.store.files import name_by_content
-from simstudy.study import Rules, Study, stored_versions
+from simstudy.store.runs import clean
+from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
 from tests.support import on
@@ -214,14 +217,62 @@ def test_blocks_of_other_versions_that_differ_are_drawn_again(
 ):
     study = written.study()
     monkeypatch.setattr(
-        stored_versions, "compare_blocks",
-        lambda plan, stored, blocks, *_: {block.key: "x by 1.0e-07" for block in blocks},
+        stored_blocks, "compare_blocks",
+        lambda other, blocks, *_: {block.key: "x by 1.0e-07" for block in blocks},
     )  # fmt: skip
     again, (note,) = run_noted(study, tmp_path / "out")
     assert again.outcome.n_blocks == 3
     assert "different in Trial(n_obs=3) (x by 1.0e-07), which are drawn again" in note
     once_more, none = run_noted(study, tmp_path / "out")
     assert (once_more.outcome.n_blocks, none) == (0, [])
+
+
+DRIFT = """
+def drift():
+    with open(PATH) as file:
+        return float(file.read())
+"""
+
+
+def test_a_declared_tolerance_holds_for_versions_and_redraws(written, tmp_path, monkeypatch):
+    """A library whose later version gives slightly other numbers: here, a file does."""
+    drift = tmp_path / "drift"
+    drift.write_text("0")
+    written.edit("stale_kernel", "SCALE = 2.0", f"PATH = {str(drift)!r}\nSCALE = 2.0\n{DRIFT}")
+    written.edit("stale_kernel", "    return SCALE * np", "    return (2 + drift()) * np")
+    study = written.study(rules=Rules(rtol={"x": 1e-6}))
+
+    def compared(study, folder, n_rep=50, **settings):
+        result, notes = run_noted(study, tmp_path / folder, n_rep, **settings)
+        (note,) = (text for text in notes if "drawn again" in text)
+        return result.outcome.n_blocks, note
+
+    run_noted(study, tmp_path / "out")
+    drift.write_text("1e-7")
+    _, note = compared(study, "out", redraw=True)
+    assert "with the same numbers" in note
+    drift.write_text("2e-7")
+    library = modules.library_version
+    monkeypatch.setattr(
+        modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
+    )
+    shutil.copytree(tmp_path / "out", tmp_path / "strict")
+    n_drawn, note = compared(study, "out")
+    assert n_drawn == 0
+    assert "agree to 1e-9, x to 1e-06, so all count" in note
+    n_drawn, note = compared(written.study(), "strict")
+    assert n_drawn == 3
+    assert "x by 5.0e-08" in note
+    n_drawn, note = compared(study, "strict", 90)
+    assert "1 of 3 were drawn again" in note, "compared once for each tolerance"
+    assert n_drawn == 2
+
+
+def test_the_manifest_names_all_versions_that_drew(written, first, other_numpy, tmp_path):
+    again, _ = run_noted(written.study(), tmp_path / "out", 90)
+    (other,) = load(again.folder).manifest["compared"]
+    assert other["versions"]["numpy"] == np.__version__
+    assert (other["units"], other["units_compared"], other["blocks_compared"]) == (1, 1, 1)
 
 
 def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_path):
@@ -364,10 +415,10 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
-    folder = after.details.store.files
-    made_by = [codes for _, each in provenance_of_files(folder) for codes in each.codes.values()]
-    assert made_by
-    assert not any("stale_kernel.centre" in codes for codes in made_by)
+    (adopted,) = load(after.folder).manifest["compared"]
+    assert "stale_kernel.centre is gone; stale_moved.middle is new" in adopted["changed"]
+    assert (adopted["units"], adopted["units_compared"], adopted["blocks_compared"]) == (4, 4, 4)
+    assert len(load(after.folder).replicates) == len(after.replicates)
 
 
 def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
@@ -379,6 +430,46 @@ def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
 
 
+def test_adopted_blocks_count_for_both_codes_and_new_ones_stand_beside(written, first, tmp_path):
+    before, after = "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE"
+    written.edit("stale_kernel", before, after)
+    run_noted(written.study(), tmp_path / "out", adopt=True)
+    longer, _ = run_noted(written.study(), tmp_path / "out", 90)
+    assert longer.outcome.n_blocks == 2
+    assert len(load(longer.folder).replicates) == 90, "blocks of both codes are read"
+    assert clean(longer.folder, older_than=0).n_blocks == 0
+    written.edit("stale_kernel", after, before)
+    back, _ = run_noted(written.study(), tmp_path / "out")
+    assert back.outcome.n_blocks == 0
+    assert_same_result(back, first)
+
+
+@dataclass(frozen=True)
+class Normal:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=n_rep)}
+
+
+def same(x):
+    return {"e": x}
+
+
+def opposite(x):
+    return {"e": -x}
+
+
+def test_functions_that_change_places_are_told_apart(tmp_path):
+    """Both codes are in use before and after, of another method each."""
+    names = [{"a": same, "b": opposite}, {"a": opposite, "b": same}]
+    studies = [Study("s", [Normal()], [mean("e")], methods=each, block_size=20) for each in names]
+    results = [run_noted(study, tmp_path)[0] for study in studies]
+    assert [result.outcome.n_blocks for result in results] == [6, 6]
+    stored = load(results[1].folder).replicates
+    np.testing.assert_array_equal(stored["e"], results[1].replicates["e"])
+    np.testing.assert_array_equal(stored["e"], -results[0].replicates["e"])
+    assert clean(results[1].folder, older_than=0).n_blocks == 6
+
+
 def test_a_method_that_differs_is_named_and_drawn_again_and_the_others_are_kept(methods, tmp_path):
     methods.edit("stale_kernel", "x.mean(axis=1)", "(1 + 1e-15) * x.mean(axis=1)")
     methods.edit("stale_trial", "2 * centre(x)", "(2 + 1e-7) * centre(x)")
@@ -387,6 +478,25 @@ def test_a_method_that_differs_is_named_and_drawn_again_and_the_others_are_kept(
     assert after.outcome.n_blocks == 2 * N_BLOCKS, "last bits are no other numbers"
     assert "method doubled of Trial(n_obs=3) (x by 5.0e-08)" in notes.said[0]
     assert "average of" not in notes.said[0]
+
+
+def test_a_column_of_an_iterative_method_agrees_to_its_own_tolerance(written, first, tmp_path):
+    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "2.0000001 * x.mean(axis=axis)")
+    strict, (note,) = run_noted(written.study(), tmp_path / "out", adopt=True)
+    assert strict.outcome.n_blocks == 3
+    assert "different in Trial(n_obs=3) (x by 5.0e-08)" in note
+    written.edit("stale_kernel", "2.0000001", "2.0000002")
+    for tolerance, n_drawn in ({"y": 1e-6}, 3), ({"x": 1e-6}, 0):
+        out = tmp_path / str(n_drawn)
+        shutil.copytree(tmp_path / "out", out)
+        study = written.study(rules=Rules(rtol=tolerance))
+        assert run_noted(study, out, adopt=True)[0].outcome.n_blocks == n_drawn
+
+
+@pytest.mark.parametrize("rtol", [{"x": 1}, {"x": -1e-9}, {"x": "1e-6"}, 1e-6, {"x": float("nan")}])
+def test_a_tolerance_that_is_none_is_refused(rtol, written):
+    with pytest.raises(StudyError, match=r"rtol=.* is not allowed: must be the relative"):
+        written.study(rules=Rules(rtol=rtol))
 
 
 def test_other_settings_are_never_adopted(written, first, tmp_path):

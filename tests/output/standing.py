@@ -56,8 +56,8 @@ SOUND = {"1": plain_figure, "2": needs_more, "3": would_hide}
 
 def is_current(result, config, file, *, figures, report):
     sources = sources_digest(file)
-    digest = manifest.output_digest(result, result.folder, config, file, sources)
-    return manifest.is_current(result, result.folder, digest, figures=figures, report=report)
+    inputs = manifest.inputs_of(result, result.folder, config, file, sources)
+    return manifest.is_current(result, result.folder, inputs, figures=figures, report=report)
 
 
 def current(tmp_path, *, config=CONFIG, n_rep=60, seed=1, file=FILE, figures=True, report=True):

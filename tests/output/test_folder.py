@@ -15,7 +15,7 @@ from simstudy.measures import bias
 from simstudy.output import formatting as writing
 from simstudy.output.folder import publish
 from simstudy.output.formatting import scenario_table
-from simstudy.output.manifest import digest
+from simstudy.output.manifest import digest_of_summary
 from simstudy.study import Study
 from tests.factories import mean_study, price_study
 from tests.output.standing import (
@@ -61,7 +61,7 @@ def test_the_manifest_says_how_it_was_made_and_what_was_not_drawn(published):
         "replicates": 120,
         "failed_replicates": 0,
         "largest_mcse": result.summary["mcse"].max(),
-        "digest": digest(result),
+        "outputs": digest_of_summary(result.summary),
         "blocks_computed": 4,
         "figures_not_drawn": {
             "2": "n_obs = 99",
@@ -77,7 +77,8 @@ def test_the_manifest_says_how_it_was_made_and_what_was_not_drawn(published):
     age = datetime.now(UTC) - datetime.strptime(manifest["made"] + "+0000", "%Y-%m-%d %H:%M UTC%z")
     assert timedelta(0) <= age < timedelta(minutes=10)
     assert manifest["versions"]["numpy"] == np.__version__
-    assert set(manifest["made_from"]) == {"digest"}
+    assert set(manifest["inputs"]) == {"digest", "blocks"}
+    assert manifest["inputs"]["blocks"] == result.details.store.origins(result.details.drawn_sizes)
     assert set(manifest) >= {"files", "python", "machine", "git", "publish_seconds"}
 
 
@@ -103,11 +104,11 @@ def test_the_time_that_the_numbers_took_outlives_a_second_publishing(standing, t
 
 def test_the_digest_notices_the_last_bit():
     result = study().run(60)
-    before = digest(result)
-    assert digest(study().run(60)) == before
+    before = digest_of_summary(result.summary)
+    assert digest_of_summary(study().run(60).summary) == before
     value = result.summary.loc[0, "estimate"]
     result._frames["summary"].loc[0, "estimate"] = np.nextafter(value, 1)
-    assert digest(result) != before
+    assert digest_of_summary(result.summary) != before
 
 
 def test_in_memory_there_is_nowhere_to_write():

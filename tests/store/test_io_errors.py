@@ -18,6 +18,11 @@ def test_trouble_with_the_disk_is_said_in_words(tmp_path):
         raise OSError(errno.EIO, "trouble")
 
 
+def test_a_time_out_is_no_trouble_with_the_disk(tmp_path):
+    with pytest.raises(TimeoutError, match="no answer"), translate_io_errors(tmp_path):
+        raise TimeoutError("no answer")
+
+
 def test_a_folder_that_is_deleted_is_told_from_a_file_of_the_studys_own(tmp_path):
     for path, kind in ((tmp_path / "x.parquet", StoreError), ("prices.csv", FileNotFoundError)):
         with pytest.raises(kind), translate_io_errors(tmp_path):

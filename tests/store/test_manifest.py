@@ -52,8 +52,8 @@ def test_a_strangers_manifest_deletes_nothing_outside(folder, tmp_path):
 
 # ---------------------------------------------------------------- broken ones
 ODD = {
-    "config": [1], "made_from": 5, "files": ["x"], "study": "a\0b", "replicates": float("nan"),
-    "scenarios": "3", "replicates_per_scenario": [1], "versions": None, "origins": {}, "part": [],
+    "config": [1], "inputs": 5, "files": ["x"], "study": "a\0b", "replicates": float("nan"),
+    "scenarios": "3", "replicates_per_scenario": [1], "versions": None, "part": [],
     "largest_mcse": float("nan"), "seed": "1", "question": 3, "captions": 1,
 }  # fmt: skip
 TEXTS = {

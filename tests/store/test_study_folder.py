@@ -2,14 +2,15 @@
 
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from simstudy import load
 from simstudy.errors import StoreError
-from simstudy.store.runs import clean, list_runs, study_folder
-from simstudy.store.study_folder import check_study
+from simstudy.measures import mean
+from simstudy.store.runs import check_study, clean, list_runs, study_folder
+from simstudy.study import Study
 from tests import factories
 from tests.factories import mean_study
 from tests.support import INLINE
@@ -64,14 +65,13 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     run(tmp_path, study=mean_study((3, 10, 30)))
     folder = run(tmp_path, 210).folder
     shutil.copytree(folder, tmp_path / "all")
-    assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
+    assert n_drawn(tmp_path, 60) == 0
     counted = clean(folder, dry_run=True, older_than=0)
-    assert counted.by_seed == {1: 2 * 3 + 2, 2: N_BLOCKS}
+    assert counted.n_blocks == 2 + N_BLOCKS, "a scenario that no run has, and another seed"
     assert counted.n_bytes > 0
     assert clean(folder, older_than=0) == counted
     assert clean(folder, older_than=0).n_blocks == 0
-    assert n_drawn(tmp_path) == 0
-    assert n_drawn(tmp_path, 210) == 2 * 3
+    assert n_drawn(tmp_path, 210) == 0, "later blocks of the same code stay"
     assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
 
 
@@ -85,7 +85,7 @@ def test_runs_below_keep_their_blocks(tmp_path):
     assert clean(folder, older_than=0).n_blocks == 0
     assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
     shutil.rmtree(folder / "runs" / "seed=2")
-    assert clean(folder, older_than=0).by_seed == {2: N_BLOCKS}
+    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
 
 
 def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
@@ -107,12 +107,38 @@ def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
         clean(folder, older_than=0)
 
 
-def test_young_blocks_and_those_of_a_longer_run_are_not_deleted(tmp_path):
-    folder = run(tmp_path, 210).folder
+def test_young_blocks_are_not_deleted(tmp_path):
+    folder = run(tmp_path).folder
     run(tmp_path, seed=2)
     run(tmp_path)
-    assert clean(folder, dry_run=True, older_than=0).n_blocks == 2 * 3 + N_BLOCKS
+    assert clean(folder, dry_run=True, older_than=0).n_blocks == N_BLOCKS
     assert clean(folder).n_blocks == 0
     for path in (folder / "replicates").glob("*.parquet"):
         os.utime(path, (0, 0))
-    assert clean(folder).n_blocks == 2 * 3 + N_BLOCKS
+    assert clean(folder).n_blocks == N_BLOCKS
+
+
+@dataclass(frozen=True)
+class Normal:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=n_rep)}
+
+
+def test_blocks_of_an_unfinished_run_stay_until_other_code_takes_its_place(tmp_path):
+    def study(method):
+        return Study("toy", [Normal()], [mean("y")], methods={"m": method}, block_size=50)
+
+    def written(x):
+        return {"y": x}
+
+    def edited(x):
+        return {"y": 2 * x}
+
+    folder = run(tmp_path, study=study(written)).folder
+    run(tmp_path, 200, seed=2, study=study(written), shard="1/2")
+    assert clean(folder, older_than=0).n_blocks == 0
+    run(tmp_path, 200, seed=2, study=study(edited), shard="1/2")
+    assert clean(folder, older_than=0).n_blocks == 2
+    run(tmp_path, 200, seed=2, study=study(edited))
+    run(tmp_path, study=study(written))
+    assert clean(folder, older_than=0).n_blocks == 4, "it has ended, and another took its place"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
@@ -36,16 +35,10 @@ NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # keys o
 COMMIT = 7  # letters of a commit that are shown
 
 
-def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})) -> Place:
+def write_index(folder: Place) -> Place:
     """Write `index.html` and `index.json`: all studies under `folder`, by document.
 
     A folder without a study has a line with the reason.
-
-    Parameters
-    ----------
-    code
-        Current `code_digest` of each experiment, by the name of the study. A study whose manifest
-        has another digest, made by the same version of Python, is marked.
 
     Returns
     -------
@@ -59,7 +52,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     """
     files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
-    reader = _Reader(folder, code, any_reports)
+    reader = _Reader(folder, any_reports)
     entries = [
         reader.read(name, files[name])
         for name in sorted(files)
@@ -125,7 +118,6 @@ class _Reader:
     """Reads the folders below `results`."""
 
     results: Place
-    code: Mapping[str, str]
     any_reports: bool
 
     def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
@@ -149,7 +141,6 @@ class _Reader:
         wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
         rest = [*_noteworthy(manifest, claims)]
-        rest += ["its code has changed since it was made"] * self._is_stale(name, manifest)
         rest += [f"{REPORT} is not here"] * (not has_report)
         mark = "wrong" if wrong else "remark" if rest else "fine"
         (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
@@ -181,11 +172,6 @@ class _Reader:
         }
         captions = manifest.get("captions", {})
         return Study(entry, part, mark, len(wrong), claims, captions)
-
-    def _is_stale(self, name: str, manifest: Mapping[str, Any]) -> bool:
-        """Whether the code has changed; unknown across versions of Python."""
-        then, now = str(manifest.get("code", "")), self.code.get(name, "")
-        return then.split(" ")[0] == now.split(" ")[0] and then != now
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
+from simstudy.store.runs import INPUTS
 from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
@@ -104,7 +105,7 @@ def write_report(
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
         "again": result.details.given or manifest.get("command") or _in_python(manifest),
-        "made": {name: value for name, value in manifest.items() if name not in LEFT_OUT},
+        "made": _made(manifest),
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
@@ -126,6 +127,12 @@ def project_of(module_file: str | None) -> Path | None:
     """The project folder of a file below `experiments/`; None otherwise."""
     above = Path(module_file).parents if module_file else ()
     return next((folder.parent for folder in above if folder.name == EXPERIMENTS), None)
+
+
+def _made(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings and versions of a manifest, and its digest of the inputs."""
+    shown = {name: value for name, value in manifest.items() if name not in LEFT_OUT}
+    return shown | {INPUTS: manifest[INPUTS]["digest"]} if INPUTS in manifest else shown
 
 
 def _in_python(manifest: Mapping[str, Any]) -> str:

@@ -128,7 +128,14 @@ def test_it_says_what_figures_say_and_how_it_was_made(page, folder):
     assert page.has_words(f"Figure 1. Bars: {NASTY}. SVG PNG")
     assert f"Figure 2 was not drawn: not here {NASTY}" in page.text
     headers = {text.strip() for text in page.texts["th"]}
-    assert headers >= {"seed", "replicates per scenario", "versions", "digest", "wall seconds"}
+    assert headers >= {
+        "seed",
+        "replicates per scenario",
+        "versions",
+        "inputs",
+        "outputs",
+        "wall seconds",
+    }
     index = Page((folder.parent / "index.html").read_text())
     for words in ("What is it?", "1 claim unexpected", "1 claim has no data in these runs."):
         assert index.has_words(words)
