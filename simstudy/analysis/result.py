@@ -82,7 +82,6 @@ class Details:
     declared: Sequence[Measure]
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claimed: Sequence[Claim] = ()
-    worst: Mapping[str, float] = field(default_factory=dict)
     level: float = 0.95
     folder: Place | None = None
     outcome: RunStats = field(default_factory=RunStats)
@@ -147,10 +146,7 @@ class Details:
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         """The estimator for some measures."""
         from simstudy.analysis.estimates import Estimator
-        from simstudy.store.columns import imputed
 
-        if prepare is None and self.worst:
-            prepare = functools.partial(imputed, worst=self.worst)
         return Estimator(self.replicates, measures, prepare, self.level)
 
     # ---------------------------------------------------------------- where replicates come from
@@ -484,10 +480,9 @@ class Result:
         True
         """
         from simstudy.analysis.comparisons import Comparisons
-        from simstudy.store.columns import imputed
 
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
-            return imputed(self.columns(scenario, *measure.reads), self.details.worst)
+            return self.columns(scenario, *measure.reads)
 
         compared = Comparisons(self.plan, read, self.details.level)
         rows = compared.rows(self.details.measure(measure), axis, first, second, scale)

@@ -39,7 +39,6 @@ from simstudy.measures import Estimates, Measure, MeasureContext
 from simstudy.measures.intervals import critical_value
 from simstudy.provenance.scenario_id import with_factor
 from simstudy.store.blocks import Store
-from simstudy.store.columns import imputed
 from simstudy.validation import as_whole, check_whole
 
 ONE_SE = math.erf(math.sqrt(0.5))  # level of an interval of one standard error either side
@@ -182,7 +181,7 @@ def solve(
         plan = plan.of_methods([label])
     bound = chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size))
     workers = Workers(backend, n_jobs)
-    read = _Simulation(plan, varied, bound, where, study.rules.worst, workers)
+    read = _Simulation(plan, varied, bound, where, workers)
     bracket = low, high, tolerance, max_n_rep, integer, level, chosen.bounds == "wilson"
     return _Search(read, plan.block_size, factor, chosen.name, target, *bracket).solve()
 
@@ -218,8 +217,6 @@ class _Simulation:
         The measure that is to reach its target.
     where
         Labels that choose one cell of the measure, by axis.
-    worst
-        Values that failures count as, if the study sets any.
     workers
         How blocks are drawn.
     """
@@ -228,7 +225,6 @@ class _Simulation:
     scenario_of: ScenarioOf
     measure: Measure
     where: Mapping[str, Any]
-    worst: Mapping[str, float]
     workers: Workers
 
     def __post_init__(self) -> None:
@@ -250,7 +246,7 @@ class _Simulation:
         loop = Loop(plan.work_units, self._store, self.workers, Silent())
         loop.draw_blocks(loop.missing(plan.drawn_sizes(sizes)))
         rows = StoredReplicates(plan, self._store, sizes)
-        estimator = Estimator(rows, [self.measure], partial(imputed, worst=self.worst), ONE_SE)
+        estimator = Estimator(rows, [self.measure], None, ONE_SE)
         found = {}
         for value, scenario in zip(n_rep, plan.scenarios, strict=True):
             estimates = estimator(scenario, self.measure)

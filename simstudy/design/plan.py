@@ -164,8 +164,6 @@ class Plan:
         Factors whose values share random numbers.
     may_be_missing
         Float columns in which NaN is a result, not a failure.
-    on_failure
-        "record" keeps the row with its error, "abort" stops the run.
     vectors
         Length of the additional last axis of some columns, by column: a number, or the name of an
         attribute of the scenario.
@@ -196,7 +194,6 @@ class Plan:
     block_size: int
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
-    on_failure: str = "record"
     methods: tuple[Method, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()

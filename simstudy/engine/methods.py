@@ -16,7 +16,7 @@ import numpy as np
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan, properties_in
 from simstudy.engine.columns import in_axis_order
-from simstudy.engine.error_policy import should_reraise
+from simstudy.engine.error_policy import OUTSIDE, BlockContext, should_reraise
 from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
@@ -132,7 +132,9 @@ class OneByOne(dict[str, Any]):
         self.failed = failed
 
 
-def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
+def drawn_one_by_one(
+    scenario: Any, streams: Streams, n_rep: int, context: BlockContext
+) -> OneByOne:
     """Call `draw_one` for each replicate, each time with another generator.
 
     If a call raises, its replicate has failed; if all calls raise, so does this function. Data may
@@ -149,7 +151,7 @@ def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
         try:
             returned = scenario.draw_one(streams.of_replicate(row))
         except Exception as error:
-            if should_reraise(row, n_rep, error):
+            if should_reraise(context, row, error):
                 raise
             failed[row] = error
             returned = None
@@ -314,6 +316,7 @@ def analysed(
     streams: Streams,
     n_rep: int,
     vectors: Collection[str] = (),
+    context: BlockContext = OUTSIDE,
 ) -> Any:
     """Call a method on the data of a block.
 
@@ -329,7 +332,7 @@ def analysed(
         rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
         constants = {n: v for n, v in given.items() if n not in rows}
         failed = data.failed if isinstance(data, OneByOne) else None
-        return function.columns(rows, without_marks(constants), n_rep, vectors, failed)
+        return function.columns(rows, without_marks(constants), n_rep, vectors, failed, context)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "

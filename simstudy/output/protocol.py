@@ -77,7 +77,6 @@ def plan_of(
     plan: Plan,
     measures: Sequence[Measure],
     sizes: Sequence[int],
-    worst: Mapping[str, float],
     precision: Mapping[str, Any],
 ) -> Planned:
     """A planned or a completed study as plain data.
@@ -101,9 +100,7 @@ def plan_of(
         "measures": dict(zip([m.name for m in measures], hashes.values(), strict=True)),
         "seed": plan.seed,
         "failures": ", ".join(
-            [plan.on_failure]
-            + ([] if plan.max_failed is None else [f"at most {plan.max_failed:.3%}"])
-            + [f"{name} counts as {value:g}" for name, value in sorted(worst.items())]
+            ["record"] + ([] if plan.max_failed is None else [f"at most {plan.max_failed:.3%}"])
         ),
         "block size": plan.block_size,
         "code": {
@@ -201,7 +198,7 @@ class Protocol:
     def compared(self, result: Result) -> list[Row]:
         """The planned and the completed study, row by row."""
         details, sizes = result.details, list(result.n_rep.values())
-        done = plan_of(result.plan, details.declared, sizes, details.worst, {})
+        done = plan_of(result.plan, details.declared, sizes, {})
         goals = self.planned["precision"].items()
         rows = [_precision_row(name, goal, result) for name, goal in goals]
         return [*compare(self.planned, done), *rows]
@@ -270,7 +267,6 @@ def protocol_of(
     n_rep: int,
     *,
     targets: Sequence[Target],
-    worst: Mapping[str, float],
     claims: Sequence[Claim],
     about: str,
     command: str,
@@ -297,13 +293,13 @@ def protocol_of(
     precision = {
         each.measure: f"{100 * each.mcse:g}%" if each.relative else each.mcse for each in targets
     }
-    planned = plan_of(plan, measures, [n_rep], worst, precision)
+    planned = plan_of(plan, measures, [n_rep], precision)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     env.filters |= {"code": _code, "prose": _prose, "number": number, "n": "{:,}".format}
     env.filters["pipes"] = lambda text: text.replace("|", "\\|")
     text = env.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        plan=plan, measures=measures, n_rep=n_rep, precision=precision, worst=worst, claims=claims,
+        plan=plan, measures=measures, n_rep=n_rep, precision=precision, claims=claims,
         command=command, was_drawn=was_drawn, made_with=made_with, written=written,
         code_hash=short_hash(json.dumps(planned["code"])), headings=headings_of(about),
         parts=dict(headings_of(about).parts), designs=_designs(plan), described=_described(plan),

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from simstudy.design.plan import Plan
 from simstudy.errors import StudyError, nearest
-from simstudy.measures import impute_worst
 from simstudy.store.arrow_schema import (
     CELL_ERROR,
     CONVERGED,
@@ -227,12 +226,6 @@ def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.nda
     full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
     void = failed_cell_mask(full, failed, n_inner=n_inner)
     return full if void is None else np.where(void, np.nan, full)
-
-
-def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Mapping[str, Any]:
-    """Replace failed values by the values in `worst`."""
-    named = {name: value for name, value in worst.items() if name in columns}
-    return impute_worst(columns, named) if named else columns
 
 
 # ---------------------------------------------------------------- errors and warnings

@@ -40,7 +40,6 @@ def result_of(
         labels=study.headings,
         claimed=study.claims,
         answer=study.answer,
-        worst=study.rules.worst,
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,

@@ -16,6 +16,7 @@ from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.loop import Loop
+from simstudy.engine.per_replicate import recorded_warnings
 from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
@@ -278,8 +279,7 @@ def try_measures(result: Result) -> None:
     if result.n_failed == sum(result.n_rep.values()):  # no replicate to compute a measure from
         return
     (scenario,), declared = result.plan.scenarios, result.details.declared
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # they may be due to the few replicates
+    with recorded_warnings(), np.errstate(all="ignore"):  # they may be due to the few replicates
         estimate = result.details.estimator(declared)
         for measure in declared:
             try:
@@ -292,6 +292,6 @@ def try_measures(result: Result) -> None:
                 raise StudyError(
                     f"{scenario!r}: measure {measure.name!r} cannot be computed from the first "
                     f"block: {describe(error)}. The run stopped, because the error would be the "
-                    "same for all blocks. Check that the columns, the truth and worst=... have "
-                    "the shapes and types that the measure needs."
+                    "same for all blocks. Check that the columns and the truth have the shapes "
+                    "and types that the measure needs."
                 ) from error

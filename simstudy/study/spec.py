@@ -67,11 +67,6 @@ class Rules:
         for example for a method that cannot work in some scenarios.
     may_be_missing
         Float columns in which NaN is a result and not a failure.
-    on_failure
-        `record` keeps a failed replicate as a row with its error and leaves it out of the measures;
-        `abort` stops the run; `impute_worst` records it and counts it as `worst`.
-    worst
-        Worst value of each column, for `impute_worst`: the one that counts most against a method.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
@@ -95,8 +90,6 @@ class Rules:
 
     max_failed: float | None = None
     may_be_missing: tuple[str, ...] = ()
-    on_failure: str = "record"
-    worst: Mapping[str, float] = field(default_factory=dict)
     block_seconds: float | None = None
     common: tuple[str, ...] = ()
     group_size: int = 1
@@ -197,7 +190,6 @@ class StudySpec:
             block_size=self.block_size,
             common=tuple(self.rules.common),
             may_be_missing=tuple(self.rules.may_be_missing),
-            on_failure=self.rules.on_failure,
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
             ),
@@ -215,10 +207,7 @@ class StudySpec:
         """The columns that each setting names; empty if there are several scenario classes."""
         if len({type(scenario) for scenario in self.scenarios}) > 1:
             return {}
-        return {
-            "may_be_missing": tuple(self.rules.may_be_missing),
-            "worst": tuple(self.rules.worst),
-        }
+        return {"may_be_missing": tuple(self.rules.may_be_missing)}
 
     def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
         """The derived columns computed when a block is drawn: those of vectors not stored."""

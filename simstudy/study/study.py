@@ -318,7 +318,6 @@ class Study(StudySpec):
             self.bound_measures(plan.seed),
             size,
             targets=read_targets(precision or {}, self.measures),
-            worst=self.rules.worst,
             claims=self.claims,
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",

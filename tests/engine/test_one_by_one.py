@@ -1,6 +1,8 @@
 """Data sets drawn one at a time, values that methods may ask for, and mistakes that stop a run."""
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +11,8 @@ import scipy.linalg
 
 from simstudy import Rules, Study, constant, each_replicate, grid
 from simstudy.errors import StudyError
-from simstudy.measures import bias, mean
+from simstudy.measures import bias, bootstrapped, mean
+from simstudy.study.run import try_measures
 from tests.support import INLINE, on
 
 
@@ -198,3 +201,30 @@ def test_warnings_are_recorded_alike_on_every_backend():
     assert tables[0].equals(tables[1])
     small = (tables[0]["e"] < 0.1) & (tables[0]["method"] == "rows")
     assert (tables[0]["warning"].notna() == small).all()
+
+
+def test_trying_the_measures_leaves_the_warnings_of_other_threads_alone():
+    tried, warned, trials = threading.Event(), threading.Event(), []
+
+    def slow(e):
+        tried.set()
+        warned.wait(10)
+        return e.mean()
+
+    def warn_meanwhile(x):
+        trials.append(threads.submit(try_measures, result))
+        tried.wait(10)
+        warnings.warn("late", stacklevel=1)
+        warned.set()
+        return {"e": x}
+
+    warned.set()  # until the run has ended
+    measure = bootstrapped(slow, n_boot=100)
+    result = Study("slow", [Noisy(1.0)], [measure], methods={"rows": each_replicate(warns)},
+                   block_size=20).run(20, **INLINE)  # fmt: skip
+    tried.clear()
+    warned.clear()
+    with ThreadPoolExecutor(1) as threads:
+        columns = each_replicate(warn_meanwhile)(x=np.zeros(1))
+        trials[0].result()
+    assert columns["warning"].tolist() == ["UserWarning: late"]
