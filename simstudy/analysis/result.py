@@ -74,8 +74,6 @@ class Details:
         Command or call that repeats a result of other software; empty for a study that was drawn.
     answer
         The study's function that answers its question.
-    group_size
-        Number of consecutive replicates that may depend on each other.
     """
 
     replicates: Replicates
@@ -93,7 +91,6 @@ class Details:
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
-    group_size: int = 1
     answer: Callable[[Result], str | Sequence[str]] | None = None
 
     @property
@@ -115,7 +112,7 @@ class Details:
         names = {measure.name for measure in self.declared}
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
+        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.plan.group_size)]
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
@@ -123,7 +120,7 @@ class Details:
 
         if isinstance(name, Measure):
             plan = self.plan
-            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, self.group_size))
+            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, plan.group_size))
         known = {measure.name: measure for measure in self.measures}
         if not self.declared:
             raise StudyError(

@@ -179,7 +179,7 @@ def solve(
     label = where.get(plan.methods_axis)
     if label in [method.name for method in plan.methods]:
         plan = plan.of_methods([label])
-    bound = chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size))
+    bound = chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, plan.group_size))
     workers = Workers(backend, n_jobs)
     read = _Simulation(plan, varied, bound, where, workers)
     bracket = low, high, tolerance, max_n_rep, integer, level, chosen.bounds == "wilson"

@@ -185,6 +185,8 @@ class Plan:
         Columns that every scenario must have because a setting names them, by setting.
     across_replicates
         Methods that may use several replicates of a block together.
+    group_size
+        Consecutive replicates that may depend on each other.
     """
 
     name: str
@@ -203,6 +205,7 @@ class Plan:
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across_replicates: tuple[str, ...] = ()
+    group_size: int = 1
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:

@@ -210,7 +210,7 @@ class Spread(NamedTuple):
     ratio: float
 
 
-def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int = 1) -> list[Spread]:
+def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
     """Find columns whose block means contradict independent replicates.
 
     Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
@@ -232,20 +232,20 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int =
             continue
         names = sorted({name for names in plan.reads.values() for name in names})
         table = store.read(key, n_blocks * plan.block_size, names)
-        for name, values in _columns(plan, table, group_size):
+        for name, values in _columns(plan, table):
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
             found.append((Spread(key, name, ratio), p_value))
     return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
 
 
-def _columns(plan: Plan, table: pa.Table, group_size: int) -> Iterator[tuple[str, np.ndarray]]:
+def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
         for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
-            if np.isfinite(cell).all() and plan.block_size % group_size == 0:
-                yield name, cell.reshape(-1, group_size).mean(axis=1)
+            if np.isfinite(cell).all():
+                yield name, cell.reshape(-1, plan.group_size).mean(axis=1)
 
 
 def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:

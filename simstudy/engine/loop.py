@@ -91,8 +91,6 @@ class Loop:
         Provenance with the code that workers must have loaded; None for no check.
     on_result
         Function that is called with every finished task, after it was counted and checked.
-    group_size
-        Replicates that share a reference by design.
     """
 
     def __init__(
@@ -105,11 +103,10 @@ class Loop:
         folder: Place | None = None,
         provenance: RunProvenance | None = None,
         on_result: OnResult | None = None,
-        group_size: int = 1,
     ) -> None:
         self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
         self.folder, self.provenance, self.on_result = folder, provenance, on_result
-        self.group_size, self._has_drawn = group_size, False
+        self._has_drawn = False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
         self.monitor = RunMonitor(plan, progress, found.generators, found.readers, found.unread)
@@ -422,7 +419,7 @@ class Loop:
     def _check_independent(self) -> None:
         """Compare the spread of block means with that of independent replicates."""
         if self._has_drawn and not self.store.label:
-            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.group_size)
+            spreads = odd_spreads(self.plan, self.store, self.plan.keys)
             self.monitor.note_spreads(spreads)
             if spreads:
                 self._write_record()

@@ -43,7 +43,6 @@ def result_of(
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,
-        group_size=study.rules.group_size,
     )
     return Result(details)
 

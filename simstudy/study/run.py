@@ -117,7 +117,6 @@ class _Run:
             progress,
             folder=home.path,
             provenance=provenance,
-            group_size=study.rules.group_size,
         )
         work.stats.notes += notes
         started = cls(study, options, plan, home, work, options.targets(study))
@@ -146,7 +145,7 @@ class _Run:
                 self.targets,
                 self._result,
                 self._draw_missing,
-                ceiling=self.options.ceiling(self.study),
+                ceiling=self.options.max_rep,
             )
         except OutOfTime as stop:
             there = blocks_of_each(self.plan, self.home.store)

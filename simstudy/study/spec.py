@@ -74,8 +74,8 @@ class Rules:
         Factors whose values share random numbers (common random numbers).
     group_size
         Number of consecutive replicates that may depend on each other, as antithetic or stratified
-        draws do; groups are independent. Monte Carlo errors are then computed from groups, and
-        numbers of replicates must be multiples of the group size.
+        draws do; groups are independent. Monte Carlo errors are then computed from groups. The
+        block size must be a multiple of it.
     across_replicates
         Methods that combine the replicates of a block on purpose, as an empirical Bayes estimate
         does. For every other block method without random numbers, a few rows of the first block
@@ -201,6 +201,7 @@ class StudySpec:
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
             across_replicates=tuple(self.rules.across_replicates),
+            group_size=self.rules.group_size,
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:

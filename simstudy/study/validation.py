@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from simstudy.design import Scenario, check_distinct
 from simstudy.engine.workers import check_block_seconds
-from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_file_name, check_whole, file_name
@@ -204,16 +204,6 @@ def check_block_size(size: Any, group_size: Any) -> None:
         )
 
 
-def check_whole_groups(group_size: int, n_rep: int) -> None:
-    """Refuse a number of replicates that is not a multiple of the group size."""
-    if n_rep % group_size:
-        near = max(1, round(n_rep / group_size)) * group_size
-        raise ConfigError(
-            f"n_rep={n_rep}: must be a multiple of the group size, {group_size}; nearest that "
-            f"works: n_rep={near}"
-        )
-
-
 def check_n_rep(n_rep: Any) -> None:
     """Check that `n_rep` is an integer of at least 1."""
     check_whole("n_rep", n_rep, least=1, usual=1000)
@@ -244,7 +234,6 @@ def check_declared(study: "StudySpec") -> None:
     check_columns(study, factors)
     check_block_size(study.block_size, study.rules.group_size)
     check_n_rep(study.n_rep)
-    check_whole_groups(study.rules.group_size, study.n_rep)
     check_max_failed(study.rules.max_failed)
     check_block_seconds(study.rules.block_seconds)
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)

@@ -6,7 +6,6 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.core import MeasureContext
 from simstudy.measures.remarks import far_from_zero
 from simstudy.measures.variance_reduction.control_variates import regress
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
@@ -243,17 +242,6 @@ def test_an_error_is_no_smaller_than_the_bias_of_what_is_no_mean():
     np.testing.assert_allclose(exact.estimate, 0.0, atol=1e-12)
 
 
-def test_draws_that_cancel_have_no_control_and_no_remark():
-    x = np.random.default_rng(1).standard_normal((N // 2, 2))
-    pairs = np.stack([x, -x], axis=1).reshape(N, 2) + 0.3
-    columns = {"x": pairs, "y": np.exp(pairs)}
-    measure = m.controlled(m.mean("y"), m.control("x", mean=0.3)).of_groups(2)
-    found, plain = measure.estimate(columns), m.mean("y").of_groups(2).estimate(columns)
-    np.testing.assert_array_equal(found.remark, plain.remark)
-    np.testing.assert_array_equal(found.estimate, plain.estimate)
-    np.testing.assert_allclose(found.mcse, plain.mcse, rtol=1e-12)
-
-
 def test_a_measures_own_axis_and_controls_without_axes():
     rng = np.random.default_rng(1)
     p = rng.random((N, 2))
@@ -266,26 +254,14 @@ def test_a_measures_own_axis_and_controls_without_axes():
         np.testing.assert_array_equal(found.mcse[:, k], one.estimate(columns).mcse)
 
 
-def test_a_cell_has_the_same_bits_alone_and_in_company_and_in_groups():
+def test_a_cell_has_the_same_bits_alone_and_in_company():
     columns = drawn(n_cells=5)
-    measure = BY_BOTH.bind(MeasureContext({}, "study", 1, 3))
     third = {n: column[:, 2:3].copy() for n, column in columns.items() if n != "three"}
-    together, alone = (measure.estimate(c) for c in (columns, third | {"three": columns["three"]}))
+    together, alone = (BY_BOTH.estimate(c) for c in (columns, third | {"three": columns["three"]}))
     for one, two in zip(together, alone, strict=True):
         assert (one is None) == (two is None)
         if one is not None:
             np.testing.assert_array_equal(one[2:3], two)
-
-
-def test_controls_of_groups_are_their_means():
-    one = drawn(n_cells=1)
-    several = {
-        n: column if column.ndim == 0 else column.repeat(3, axis=0) for n, column in one.items()
-    }
-    found = BY_BOTH.bind(MeasureContext({}, "study", 1, 3)).estimate(several)
-    alone = BY_BOTH.estimate(one)
-    for name in ("estimate", "mcse", "lower", "upper"):
-        np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-10)
 
 
 def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():

@@ -21,7 +21,6 @@ from simstudy.measures.columns import (
     total,
 )
 from simstudy.measures.core import Formula, Influence, Measure, MeasureContext, standard_error
-from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.remarks import far_from_zero, joined
 
@@ -237,9 +236,12 @@ class _Controlled(Measure):
     def remarks(self) -> bool:
         return True
 
+    @property
+    def needs_independence(self) -> str:
+        return "controls are fitted to single replicates, as if they were independent"
+
     def bind(self, context: MeasureContext) -> Measure:
-        base = self.base.bind(context._replace(group_size=1))
-        return replace(self, base=base, group_size=context.group_size)
+        return replace(self.of_groups(context.group_size), base=self.base.bind(context))
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)
@@ -274,7 +276,7 @@ class _Controlled(Measure):
     def _by_replicate(
         self, psi: np.ndarray, fit: Fit, uncontrolled: Influence, n_all: int
     ) -> np.ndarray:
-        """Influences of the used replicates, from those of groups after regression.
+        """Influences of the used replicates, from those of all after regression.
 
         They are scaled so that their spread over the root of the number of used replicates is the
         error. If the measure is not a mean, the error is at least the plain one over the root of n,
@@ -283,35 +285,30 @@ class _Controlled(Measure):
         n_obs = len(fit.psi)
         freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
         with np.errstate(all="ignore"):
-            scale = self.group_size * uncontrolled.n_rep / n_all
-            scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
-            found = on_first_of_groups(fit.psi * scale, self.group_size)
+            scale = uncontrolled.n_rep / n_all * np.sqrt((n_obs - self.ddof) / freedom)
+            found = np.asarray(fit.psi * scale)
         if _is_mean(self.base):
             return found
         too_good = n_obs * total(fit.residuals**2) < total(psi**2)
         return np.where(too_good, uncontrolled.psi / np.sqrt(n_obs), found)
 
     def _over_all(self, uncontrolled: Influence, used: np.ndarray) -> np.ndarray:
-        """Influences of all replicates, or means over groups; 0 for replicates not used."""
+        """Influences of all replicates; 0 for those not used."""
         with np.errstate(all="ignore"):
-            psi = np.where(used, uncontrolled.psi, 0.0) * (len(used) / uncontrolled.n_rep)
-        return self._means_of_groups(psi, np.abs(psi))
-
-    def _means_of_groups(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Means of `values` over groups; 0 if within rounding error of terms of these sizes."""
-        sums = grouped_sums(values, self.group_size)
-        return without_rounding(sums, sizes) / self.group_size
+            return np.asarray(
+                np.where(used, uncontrolled.psi, 0.0) * (len(used) / uncontrolled.n_rep)
+            )
 
     def _known(self, columns: Columns, used: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Controls minus their stated means, and which cells have them in all replicates.
 
-        In other cells the controls are 0. For replicates in groups, the means of the groups.
+        In other cells the controls are 0.
         """
         values = [self._centred(each, columns, used) for each in self.controls]
         there = [~np.isnan(value) for value, _ in values]
         whole = np.asarray(np.logical_and.reduce([each.all(axis=0) for each in there]))
         known = [np.where(whole, each, 0.0) for each in values]
-        return [self._means_of_groups(value, size) for value, size in known], whole
+        return [without_rounding(value, size) for value, size in known], whole
 
     def _centred(
         self, control: Control, columns: Columns, used: np.ndarray
@@ -474,9 +471,9 @@ def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *c
 
 
 def without_rounding(
-    sums: Float[np.ndarray, " group *cells"], sizes: Float[np.ndarray, " rep *cells"]
-) -> Float[np.ndarray, " group *cells"]:
-    """Set sums to 0 in cells where they are no larger than rounding error.
+    values: Float[np.ndarray, " rep *cells"], sizes: Float[np.ndarray, " rep *cells"]
+) -> Float[np.ndarray, " rep *cells"]:
+    """Set values to 0 in cells where they are no larger than rounding error.
 
     Parameters
     ----------
@@ -484,5 +481,5 @@ def without_rounding(
         Absolute sizes of the terms that were added and subtracted.
     """
     with np.errstate(all="ignore"):
-        is_rounding = total(sums * sums) <= ROUNDING**2 * total(sizes * sizes)
-    return np.where(is_rounding, 0.0, sums)
+        is_rounding = total(values * values) <= ROUNDING**2 * total(sizes * sizes)
+    return np.where(is_rounding, 0.0, values)
