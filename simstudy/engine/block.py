@@ -33,7 +33,6 @@ from simstudy.engine.methods import (
     drawn_one_by_one,
     refuse_changed_data,
     with_drawn_columns,
-    without_marks,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
@@ -246,7 +245,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
     index, row = divmod(rep, plan.block_size)
     with single_threaded():
         data = _drawn_data(plan, scenario, index, BlockContext(plan.axes, raises_row=row))
-    return {n: v[row] if has_rows(data[n]) else v for n, v in without_marks(data).items()}
+    return {n: v[row] if has_rows(v) else v for n, v in data.items()}
 
 
 def _raise_recorded(

@@ -7,7 +7,7 @@ import inspect
 import numbers
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -85,39 +85,6 @@ def factors_by_name(scenario: Scenario) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- data
-@dataclass(frozen=True)
-class Constant:
-    """A value of any type that is the same for all replicates of a block; made by `constant`."""
-
-    value: Any
-
-
-def constant(value: Any) -> Any:
-    """Mark a value that `draw` returns as the same for all replicates of the block.
-
-    Parameters
-    ----------
-    value
-        Value of any type, which methods get unchanged. Without this mark an array must have one
-        row per replicate.
-
-    Returns
-    -------
-    Constant
-        The marked value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from simstudy import constant
-    >>> class Trial:
-    ...     def draw(self, streams, n_rep):
-    ...         arm = np.repeat([0, 1], 50)  # the same in every replicate
-    ...         return {"arm": constant(arm), "y": streams("data").normal(size=(n_rep, 100)) + arm}
-    """
-    return Constant(_read_only(value))
-
-
 class OneByOne(dict[str, Any]):
     """Data of a block that were drawn one data set at a time: `Rows` by name.
 
@@ -199,13 +166,14 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
     if isinstance(value, list):
         raise StudyError(
             f"draw returned {name!r} as a list, which may have one item per replicate or be a "
-            "constant: return an array with the replicate as first axis, or constant(...)."
+            "constant: return an array with the replicate as first axis, or make a constant a "
+            "property of the scenario, which methods can name."
         )
     if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
         raise StudyError(
             f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
             f"must be {n_rep}, one entry for each replicate. If it is the same for all replicates, "
-            f"return constant({name})."
+            f"make it a property of the scenario, which methods can name."
         )
 
 
@@ -255,8 +223,6 @@ def _is_fixed(value: Any) -> bool:
     """Whether a value cannot be modified, so that all methods may share it."""
     if isinstance(value, Rows):
         return all(map(_is_fixed, value.items))
-    if isinstance(value, Constant):
-        return _is_fixed(value.value)
     if type(value) is np.ndarray:
         return not value.dtype.hasobject
     if type(value) is tuple:
@@ -332,19 +298,14 @@ def analysed(
         rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
         constants = {n: v for n, v in given.items() if n not in rows}
         failed = data.failed if isinstance(data, OneByOne) else None
-        return function.columns(rows, without_marks(constants), n_rep, vectors, failed, context)
+        return function.columns(rows, constants, n_rep, vectors, failed, context)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
             "draws one data set at a time (draw_one): use each_replicate(method)."
         )
     given = _select_data(drawn.method, function, scenario, {**data, "streams": streams})
-    return function(**without_marks(given))
-
-
-def without_marks(values: Data) -> dict[str, Any]:
-    """Remove the marks of constants, which methods do not see."""
-    return {n: v.value if isinstance(v, Constant) else v for n, v in values.items()}
+    return function(**given)
 
 
 def _select_data(
@@ -407,8 +368,6 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
-    if isinstance(value, Constant):
-        value = value.value
     if isinstance(value, Rows):
         if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
             return None

@@ -17,7 +17,7 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
+from simstudy.engine.columns import BlockConstant, constants_among
 from simstudy.engine.error_policy import BlockContext, OnRow
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
@@ -96,13 +96,11 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     limit_new_pools()
     drawn = drawn_with_one_thread(lambda: [*_draw_each(task, on_row)])
     blocks, on_drawing, on_data, noticed = zip(*drawn, strict=True)
-    constants = constants_among(task.plan, blocks)
-    BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
         noticed=tuple(itertools.chain.from_iterable(noticed)),
-        constants=constants,
+        constants=constants_among(task.plan, blocks),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from simstudy import Rules, Study, constant, each_replicate, grid
+from simstudy import Rules, Study, each_replicate, grid
 from simstudy.errors import StudyError
 from simstudy.measures import bias, bootstrapped, mean
 from simstudy.study.run import try_measures
@@ -85,7 +85,11 @@ class Arms:
 
     def draw(self, streams, n_rep):
         x = streams("data").normal(size=(n_rep, self.n_obs))
-        return {"x": x, "arm": constant(np.arange(self.n_obs) % 2)}
+        return {"x": x}
+
+    @property
+    def arm(self):
+        return np.arange(self.n_obs) % 2
 
 
 def by_arm(x, arm):
@@ -97,7 +101,7 @@ def weighted(x, weights, cuts):
 
 
 @pytest.mark.parametrize("method", [by_arm, weighted])
-def test_constants_and_properties_are_given_whole(method):
+def test_properties_are_given_whole(method):
     """The block has as many replicates as there are observations."""
     methods = {"whole": method, "rows": each_replicate(method)}
     study = Study("arms", [Arms()], [mean("difference")], methods=methods, block_size=20)
@@ -114,7 +118,7 @@ def test_the_data_of_one_replicate(rep):
     stored = study.run(40, **INLINE).columns(Arms(), "difference")["difference"][rep, 0]
     data = study.data(Arms(), rep)
     assert data["x"].shape == (20,)
-    assert by_arm(**data)["difference"] == stored
+    assert by_arm(**data, arm=Arms().arm)["difference"] == stored
 
 
 # ---------------------------------------------------------------- mistakes
