@@ -174,8 +174,8 @@ class Plan:
     at_drawing
         Names of the derived columns that are computed when blocks are drawn, and stored. The others
         are computed from stored columns.
-    keep_vectors
-        Whether vectors are stored. False: only columns derived from them.
+    stored_vectors
+        Names of the vectors that are stored.
     max_failed
         Largest share of replicates that may fail. Default: no limit, but errors of the study stop
         the run.
@@ -200,7 +200,7 @@ class Plan:
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
     at_drawing: tuple[str, ...] = ()
-    keep_vectors: bool = True
+    stored_vectors: tuple[str, ...] = ()
     max_failed: float | None = None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """Draws one block, or records its failure; replays one replicate."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,10 +30,9 @@ from simstudy.engine.methods import (
     analysed,
     checked_data,
     checksums,
-    drawn_number,
+    drawn_columns,
     drawn_one_by_one,
     refuse_changed_data,
-    with_drawn_columns,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
@@ -167,25 +167,29 @@ def draw_columns(
     draw = _analyse if is_method else _simulate
     with np.errstate():  # changes by the study end with the call
         try:
-            raw = draw(plan, scenario, index, cache, context)
+            raw, drawn = draw(plan, scenario, index, cache, context)
         finally:
             _refuse_changed(before, scenario, "draw or the method" if is_method else "simulate")
+    read = {*plan.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+    known = {name: column for name, column in drawn.items() if name in read}
+    if known:
+        raw = {**raw, **known}
     columns = validate_columns(plan, scenario, raw, "it" if is_method else "simulate")
-    return without_truth_values(columns) if is_method else columns
+    return without_truth_values({**drawn, **columns}) if is_method else columns
 
 
 def _simulate(
     plan: Plan, scenario: AnyScenario, index: int, _: object, context: BlockContext
-) -> Any:
+) -> tuple[Any, dict[str, np.ndarray]]:
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     made = scenario.simulate(streams, n_rep)
     check_streams(context, scenario, streams, made, n_rep)
-    return made
+    return made, {}
 
 
 def _analyse(
     plan: Plan, scenario: Analysed, index: int, cache: DatasetCache | None, context: BlockContext
-) -> Any:
+) -> tuple[Any, dict[str, np.ndarray]]:
     """Draw the data of a block, or take them from the cache, and call the method."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     draw = partial(_drawn_data, plan, scenario.scenario, index, context)
@@ -195,7 +199,7 @@ def _analyse(
     if index == 0:
         refuse_changed_data(scenario.method.name, before, data)
     check_rows(context, plan, scenario, streams, data, made)
-    return with_drawn_columns(plan, data, made)
+    return made, drawn_columns(plan, scenario.method, data, made)
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
@@ -275,29 +279,6 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCon
     check_streams(context, scenario, streams, data, n_rep)
     check_shared(context, data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
     return data
-
-
-def drawn_numbers(
-    plan: Plan, scenario: AnyScenario, index: int, names: Iterable[str]
-) -> dict[str, np.ndarray]:
-    """Draw the data of a block again, for numbers that methods did not store.
-
-    Returns
-    -------
-    dict
-        Columns `(rep,)` or `(rep, *axes)` by name, for those of the names that are drawn numbers.
-        Empty if drawing fails, as it did before.
-    """
-    if not isinstance(scenario, Analysed):
-        return {}
-    try:
-        data = drawn_with_one_thread(
-            partial(_drawn_data, plan, scenario.scenario, index, BlockContext())
-        )
-    except Exception:  # the block is stored as failed
-        return {}
-    numbers = {name: drawn_number(plan, name, data[name]) for name in names if name in data}
-    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:

@@ -24,6 +24,7 @@ from simstudy.store.arrow_schema import (
     Block,
     has_text,
 )
+from simstudy.store.provenance import Provenance
 from simstudy.validation import refuse_inexact, unmasked
 
 STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
@@ -318,6 +319,16 @@ def count_failed(errors: np.ndarray | None) -> int:
     if errors is None:
         return 0
     return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
+
+
+# ---------------------------------------------------------------- what stored blocks hold
+VECTOR, DERIVED = "vector ", "derived column "  # beginnings of entries of a fingerprint
+
+
+def vectors_among(provenance: Provenance) -> set[str]:
+    """Find the vectors that blocks of this provenance hold."""
+    names = itertools.chain.from_iterable(provenance.codes.values())
+    return {name.removeprefix(VECTOR) for name in names if name.startswith(VECTOR)}
 
 
 # ---------------------------------------------------------------- one value for a whole block

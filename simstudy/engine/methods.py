@@ -1,9 +1,11 @@
 """Methods: their arguments, and the columns they must return."""
 
+import contextlib
 import copy
 import functools
 import hashlib
 import inspect
+import itertools
 import numbers
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +17,7 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan, properties_in
-from simstudy.engine.columns import in_axis_order
+from simstudy.engine.columns import STORED_COLUMNS, in_axis_order
 from simstudy.engine.error_policy import OUTSIDE, BlockContext, should_reraise
 from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
@@ -37,6 +39,8 @@ RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
 RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
+NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
+"""Names that data may have, but columns of a table may not."""
 
 
 # ---------------------------------------------------------------- functions called by name
@@ -336,11 +340,11 @@ def _unknown(
     )
 
 
-def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
-    """Add drawn numbers that a measure reads and the method did not return.
+def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[str, np.ndarray]:
+    """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
 
     A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
-    all. It is stored with every method's columns, so that each method's rows are complete.
+    all. It is stored with every method's columns, so that any measure can read it later.
 
     Raises
     ------
@@ -348,22 +352,23 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
         If a method returned other values under the name of a drawn number.
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
-        return columns
-    read = {name for names in plan.reads.values() for name in names}
-    drawn = {
-        name: number
-        for name in data.keys() & (read | columns.keys())
-        for number in [drawn_number(plan, name, data[name])]
-        if number is not None
-    }
-    for name in drawn.keys() & columns.keys():
-        if not _agrees(columns[name], drawn[name]):
+        return {}
+    names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
+    vectors = {n: data[n] for n in sorted(names & plan.vectors.keys()) if n not in columns}
+    read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
+    numbers = {}
+    for name in sorted(names - vectors.keys()):
+        with contextlib.suppress(*() if name in read else (Exception,)):  # data of any other kind
+            if (number := drawn_number(plan, name, data[name])) is not None:
+                numbers[name] = number
+    for name in numbers.keys() & columns.keys():
+        if not _agrees(columns[name], numbers[name]):
             raise StudyError(
                 f"a method returned {name!r}, which draw returned with other values, so it is "
                 f"unclear which of them a measure reads: rename the method's column, such as "
                 f"{name + '_hat'!r}."
             )
-    return dict(columns) | {name: drawn[name] for name in drawn.keys() & read - columns.keys()}
+    return vectors | {name: numbers[name] for name in numbers if name not in columns}
 
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:

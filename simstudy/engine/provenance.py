@@ -13,6 +13,7 @@ from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.engine.columns import DERIVED, VECTOR
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
@@ -25,7 +26,7 @@ from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
 OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
-LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
+LAYOUT = 4  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
 
@@ -161,9 +162,9 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     made = _made_at_drawing(plan, in_order)
     return RunProvenance(
         Provenance(
-            _settings(plan) | made,
+            _settings(plan),
             _values_of(plan, kinds, by_kind),
-            _codes(plan, kinds, by_kind, by_method),
+            _codes(plan, kinds, by_kind, by_method, made),
         ),
         tuple(traces),
         {name: traced.found for name, traced in by_part.items()},
@@ -225,11 +226,12 @@ def _codes(
     kinds: Mapping[Kind, Sequence[Scenario]],
     by_kind: Mapping[Kind, Trace],
     by_method: Mapping[str, Fingerprint],
+    made: Fingerprint,
 ) -> dict[str, Fingerprint]:
     """Make the fingerprints of scenarios and their methods, by key."""
     pairs = itertools.product(kinds, by_method or [""])
     known = {
-        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
+        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {})) | made
         for kind, method in pairs
     }
     kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
@@ -287,13 +289,11 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, Any]:
-    """The settings of vectors, and the code of columns derived when a block is drawn."""
-    settings: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
-    if not plan.keep_vectors:
-        settings["keep_vectors"] = False
+def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, str]:
+    """The stored vectors, and the code of columns derived when a block is drawn."""
     pairs = zip(plan.at_drawing, traces, strict=True)
-    return settings | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
+    vectors = {VECTOR + name: "#stored" for name in plan.stored_vectors}
+    return vectors | {DERIVED + name: _hash_of_trace(found) for name, found in pairs}
 
 
 def derived_provenance(

@@ -65,6 +65,11 @@ def _read_back(
         return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
     if _nothing_came_back(table):
         return np.full((len(table), *plan.shape), np.nan)
+    if name in plan.vectors:
+        raise StudyError(
+            f"vector {name!r} is not stored: columns derived from it are stored in its place. To "
+            f"store both, use Rules(store_vectors=({name!r},))."
+        )
     raise StudyError(
         f"a measure reads column {name!r}, which simulate did not return; "
         + nearest(name, simulated_columns(available() if available else table.column_names))

@@ -11,7 +11,7 @@ from simstudy.analysis.result import Figure, MakesTable
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import format_names, shown
-from simstudy.engine.derived import source_columns
+from simstudy.engine.derived import derived_at_drawing, read_by
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
 from simstudy.study.validation import check_declared
@@ -83,9 +83,10 @@ class Rules:
     vectors
         Lengths of columns with one more axis, such as a p-value for each test point, by name: a
         number, or the name of a field or property of the scenario. Measures cannot read vectors,
-        only columns derived from them.
-    keep_vectors
-        Whether vectors are stored; if not, only the columns derived from them are.
+        only columns derived from them. These are computed when a block is drawn, and stored in the
+        vector's place; a vector from which nothing is derived is stored itself.
+    store_vectors
+        Vectors to store although columns are derived from them, such as those that a figure reads.
     """
 
     max_failed: float | None = None
@@ -95,7 +96,7 @@ class Rules:
     group_size: int = 1
     across_replicates: tuple[str, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
-    keep_vectors: bool = True
+    store_vectors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,8 +196,8 @@ class StudySpec:
             ),
             vectors=self.rules.vectors,
             derived=derived,
-            at_drawing=self._at_drawing(derived),
-            keep_vectors=self.rules.keep_vectors,
+            at_drawing=derived_at_drawing(derived, self.rules.vectors),
+            stored_vectors=self._stored_vectors,
             max_failed=self.rules.max_failed,
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
@@ -210,7 +211,10 @@ class StudySpec:
             return {}
         return {"may_be_missing": tuple(self.rules.may_be_missing)}
 
-    def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
-        """The derived columns computed when a block is drawn: those of vectors not stored."""
-        not_stored: set[str] = set() if self.rules.keep_vectors else set(self.rules.vectors)
-        return tuple(d.name for d in derived if not_stored.intersection(source_columns(derived, d)))
+    @property
+    def _stored_vectors(self) -> tuple[str, ...]:
+        """The vectors from which nothing is derived, and those named."""
+        read = {name for function in self.derived.values() for name in read_by(function)}
+        return tuple(
+            n for n in self.rules.vectors if n not in read or n in self.rules.store_vectors
+        )

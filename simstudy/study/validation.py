@@ -171,7 +171,8 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
 
 
 def check_vectors(study: "StudySpec") -> None:
-    """Check that no measure reads a vector."""
+    """Check that no measure reads a vector, and that vectors to store are declared."""
+    check_known("store_vectors", study.rules.store_vectors, "vector", study.rules.vectors)
     for measure in study.measures:
         for name in set(measure.reads) & set(study.rules.vectors):
             raise StudyError(

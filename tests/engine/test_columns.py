@@ -178,12 +178,11 @@ def test_constants_and_blocks_of_one_replicate_are_as_they_were():
     assert single.replicates["e"].nunique() == 4 * SIZE
 
 
-@pytest.mark.parametrize("keep", [True, False], ids=["at drawing", "of what is stored"])
-def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep):
+def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant():
     def summary_of(derived):
         made = run_of(
             lambda x: {"x": x[:, 0], "v": x},
-            rules=Rules(vectors={"v": 5}, keep_vectors=keep),
+            rules=Rules(vectors={"v": 5}),
             derived={"m": derived},
             measures=[mean("m")],
         )
