@@ -33,16 +33,15 @@ double total(const double *x, long n) {
 }
 int threads(void) { return omp_get_max_threads(); }
 """
-STUBBORN = "__attribute__((constructor)) static void wake(void) { omp_set_num_threads(4); }\n"
 
 
-def compiled(folder: Path, *, stubborn: bool = False) -> str:
-    """The path of the library; a stubborn one has four threads whatever the environment says."""
+def compiled(folder: Path) -> str:
+    """The path of the library."""
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no gcc to compile a library with OpenMP")
     source, library = folder / "adds.c", folder / "adds.so"
-    source.write_text(SOURCE + STUBBORN * stubborn)
+    source.write_text(SOURCE)
     made = subprocess.run(
         [compiler, "-O1", "-fPIC", "-shared", "-fopenmp", str(source), "-o", str(library)],
         capture_output=True, text=True, check=False,
@@ -87,7 +86,6 @@ def main(library: str, backend: str, how: str = "") -> None:
     if "loaded" in how:  # before the run, by its user
         ctypes.CDLL(library).threads()
     if "unchecked" in how:
-        tasks.drawn_with_one_thread = lambda draw, **_: draw()
         tasks.limit_new_pools = list
     found = drawn(library, backend)
     print(found["total"].tobytes().hex())

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from simstudy.engine.methods import (
 )
 from simstudy.engine.per_replicate import has_rows
 from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
     AlwaysFailsError,
     ConfigError,
@@ -134,16 +134,6 @@ def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
         )
 
 
-def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
-    """Turn `SystemExit` into an ordinary exception, so that the program does not end."""
-    if isinstance(error, Exception):
-        raise error
-    raise StudyError(
-        f"{scenario!r}: drawing a block raised {describe(error)}, which would end the program. "
-        "Raise an ordinary exception there."
-    ) from error
-
-
 def failed_block(
     plan: Plan, scenario: Scenario, index: int, reason: str, *, machine: bool = False
 ) -> Block:
@@ -217,13 +207,15 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    context = BlockContext(plan.axes, raises_row=row)
-    draw = partial(draw_columns, plan, plan.keys[address.key], index, None, context)
+    context, scenario = BlockContext(plan.axes, raises_row=row), plan.keys[address.key]
     with single_threaded(), listening_to_errors() as recorded:
         try:
-            columns = drawn_with_one_thread(draw)
+            columns = draw_columns(plan, scenario, index, None, context)
         except (SystemExit, GeneratorExit) as error:
-            _raise_as_exception(error, plan.keys[address.key])
+            raise StudyError(
+                f"{scenario!r}: drawing a block raised {describe(error)}, which would end the "
+                "program. Raise an ordinary exception there."
+            ) from error
     _raise_recorded(columns, row, recorded)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 

@@ -17,7 +17,6 @@ import pickle
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from simstudy.engine.executors import (
 )
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import StaleCodeError
 from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED, block_table
@@ -179,7 +178,7 @@ def _digests_here(payload: bytes, paths: Sequence[str]) -> Digests | None:
         (scenario,) = plan.keys.values()
         with single_threaded():
             for number in (1, 0):  # order that shows state left behind by a block
-                block = drawn_with_one_thread(partial(draw_block, plan, scenario, number))
+                block = draw_block(plan, scenario, number)
         return digests_of(block_table(plan, [block]))
     except StaleCodeError:
         raise

@@ -6,9 +6,8 @@ parent.
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from simstudy.engine.columns import BlockConstant, constants_among
 from simstudy.engine.error_policy import BlockContext, OnRow
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.thread_limits import drawn_with_one_thread, limit_new_pools
+from simstudy.engine.thread_limits import limit_new_pools
 from simstudy.engine.work_queue import BlockId
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
@@ -92,30 +91,22 @@ class TaskResult(NamedTuple):
 # ---------------------------------------------------------------- in the worker
 def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
-    begun = time.perf_counter()
+    begun, plan, datasets = time.perf_counter(), task.plan, DatasetCache()
     limit_new_pools()
-    drawn = drawn_with_one_thread(lambda: [*_draw_each(task, on_row)])
-    blocks, on_drawing, on_data, noticed = zip(*drawn, strict=True)
-    result = _write(task, blocks, on_drawing, on_data)
-    return result._replace(
-        seconds=time.perf_counter() - begun,
-        noticed=tuple(itertools.chain.from_iterable(noticed)),
-        constants=constants_among(task.plan, blocks),
-    )
-
-
-def _draw_each(
-    task: Task, on_row: OnRow | None
-) -> Iterator[tuple[Block, float, float, list[tuple[str, str]]]]:
-    """Draw each block; yield it with the seconds of drawing and of its data, and `noticed`."""
-    plan, datasets = task.plan, DatasetCache()
+    blocks, on_drawing, on_data, noticed = [], [], [], []
     for scenario, number, key in task.blocks:
         start, before = time.perf_counter(), datasets.seconds
         context = BlockContext.of_block(plan, number, on_row)
-        block = draw_block(plan, scenario, number, datasets, context, task.block_seconds)
-        on_data = datasets.seconds - before
-        on_drawing = time.perf_counter() - start - on_data
-        yield block, on_drawing, on_data, [(key, kind) for kind in context.rng_events or ()]
+        blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
+        on_data.append(datasets.seconds - before)
+        on_drawing.append(time.perf_counter() - start - on_data[-1])
+        noticed += [(key, kind) for kind in context.rng_events or ()]
+    result = _write(task, blocks, on_drawing, on_data)
+    return result._replace(
+        seconds=time.perf_counter() - begun,
+        noticed=tuple(noticed),
+        constants=constants_among(plan, blocks),
+    )
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:

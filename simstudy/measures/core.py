@@ -40,6 +40,7 @@ class Formula(NamedTuple):
 
 
 INFLUENCE = "sd(ψᵢ)/√n"
+TOO_FEW = "fewer than two replicates: no Monte Carlo error"
 BINOMIAL = "√(p(1 − p)/n)"
 WITHIN = "√(p(1 − p)/n₁), with n₁ (a random number) in the condition"
 NORMAL = "closed form for normal estimates (Morris et al. 2019)"
@@ -274,7 +275,11 @@ class Measure(ABC):
         groups = self.over_groups(influence)
         found = self.report(groups, standard_error(groups, ddof=self.ddof), level=level)
         counts = influence.n_rep, influence.n_failed, whole_trials(influence)
-        return found._replace(**dict(zip(("n_rep", "n_failed", "n_given"), counts, strict=True)))
+        found = found._replace(**dict(zip(("n_rep", "n_failed", "n_given"), counts, strict=True)))
+        if self.group_size == 1:
+            return found
+        of_groups = TOO_FEW.replace("replicates", f"groups of {self.group_size} replicates")
+        return found._replace(reason=np.where(found.reason == TOO_FEW, of_groups, found.reason))
 
     def bind(self, context: MeasureContext) -> "Measure":
         """Return the measure as a study uses it, with the labels and the seed of the study.
@@ -698,7 +703,7 @@ def explain(
     reason = np.full(np.shape(estimate), "", dtype=object)
     reason[~np.isfinite(mcse)] = "a replicate is infinite"
     reason[np.isnan(estimate)] = f"{undefined} (or a replicate is infinite)"
-    reason[few & ~np.isfinite(mcse)] = "fewer than two independent replicates: no Monte Carlo error"
+    reason[few & ~np.isfinite(mcse)] = TOO_FEW
     if fewest > 2:
         reason[~few & (influence.n_rep < fewest)] = (
             f"fewer than {fewest} replicates say nothing of its Monte Carlo error"

@@ -19,7 +19,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.cli import main
 from simstudy.engine.block import draw_columns
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.thread_limits import single_threaded
 from simstudy.figures.save import save_figure
 from simstudy.lazy import special
 from simstudy.provenance.streams import Streams
@@ -40,8 +40,7 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
     with single_threaded():
         for place, block in places:
             scenario = plan.keys[keys[place]]
-            drawing = functools.partial(draw_columns, plan, scenario, block)
-            columns[keys[place], block] = drawn_with_one_thread(drawing)
+            columns[keys[place], block] = draw_columns(plan, scenario, block)
     return {address: _without_errors(found) for address, found in columns.items()}
 
 

@@ -31,7 +31,9 @@ def factory(tmp_path):
 def drawn(factory, blocks, executor, monkeypatch):
     monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
     workers, results = Workers("loky", executor.n_workers), []
-    run = Loop(PLAN.work_units, factory.store, workers, Silent(), on_result=results.append)
+    run = Loop(PLAN.work_units, factory.store, workers, Silent())
+    check = run.monitor.check
+    monkeypatch.setattr(run.monitor, "check", lambda found: (results.append(found), check(found)))
     run.draw_blocks(blocks)
     return results
 

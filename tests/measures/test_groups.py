@@ -120,7 +120,7 @@ def test_intervals_of_few_groups_cover_and_those_of_shares_have_a_remark(n_group
 def test_one_group_has_no_error():
     found = in_groups(m.mean("x")).estimate({"x": np.arange(4.0)})
     assert np.isnan(found.mcse)
-    assert str(found.reason).startswith("fewer than two independent replicates")
+    assert str(found.reason).startswith("fewer than two groups of 4 replicates")
     middle = in_groups(m.median("x")).estimate({"x": np.arange(4.0)})
     assert middle.estimate == 1.5
     assert np.isnan([middle.mcse, middle.lower, middle.upper]).all()
