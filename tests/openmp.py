@@ -33,15 +33,16 @@ double total(const double *x, long n) {
 }
 int threads(void) { return omp_get_max_threads(); }
 """
+STUBBORN = "__attribute__((constructor)) static void wake(void) { omp_set_num_threads(4); }\n"
 
 
-def compiled(folder: Path) -> str:
-    """The path of the library."""
+def compiled(folder: Path, *, stubborn: bool = False) -> str:
+    """The path of the library; a stubborn one has four threads whatever the environment says."""
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no gcc to compile a library with OpenMP")
     source, library = folder / "adds.c", folder / "adds.so"
-    source.write_text(SOURCE)
+    source.write_text(SOURCE + STUBBORN * stubborn)
     made = subprocess.run(
         [compiler, "-O1", "-fPIC", "-shared", "-fopenmp", str(source), "-o", str(library)],
         capture_output=True, text=True, check=False,

@@ -33,7 +33,7 @@ from simstudy.engine.executors import (
 )
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
-from simstudy.engine.thread_limits import single_threaded
+from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError
 from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED, block_table
@@ -179,6 +179,7 @@ def _digests_here(payload: bytes, paths: Sequence[str]) -> Digests | None:
         with single_threaded():
             for number in (1, 0):  # order that shows state left behind by a block
                 block = draw_block(plan, scenario, number)
+                limit_new_pools()
         return digests_of(block_table(plan, [block]))
     except StaleCodeError:
         raise

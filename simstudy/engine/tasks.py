@@ -88,19 +88,26 @@ class TaskResult(NamedTuple):
     constants: frozenset[BlockConstant] = frozenset()
 
 
+MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
+
+
 # ---------------------------------------------------------------- in the worker
 def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
-    begun, plan, datasets = time.perf_counter(), task.plan, DatasetCache()
+    begun, plan = time.perf_counter(), task.plan
     limit_new_pools()
-    blocks, on_drawing, on_data, noticed = [], [], [], []
-    for scenario, number, key in task.blocks:
-        start, before = time.perf_counter(), datasets.seconds
-        context = BlockContext.of_block(plan, number, on_row)
-        blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
-        on_data.append(datasets.seconds - before)
-        on_drawing.append(time.perf_counter() - start - on_data[-1])
-        noticed += [(key, kind) for kind in context.rng_events or ()]
+    for _ in range(MAX_DRAWS):
+        datasets = DatasetCache()
+        blocks, on_drawing, on_data, noticed = [], [], [], []
+        for scenario, number, key in task.blocks:
+            start, before = time.perf_counter(), datasets.seconds
+            context = BlockContext.of_block(plan, number, on_row)
+            blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
+            on_data.append(datasets.seconds - before)
+            on_drawing.append(time.perf_counter() - start - on_data[-1])
+            noticed += [(key, kind) for kind in context.rng_events or ()]
+        if not limit_new_pools():  # otherwise a library that was loaded has used several threads
+            break
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,

@@ -1,8 +1,9 @@
 """Limits BLAS, OpenMP, numba and torch to one thread, so that sums do not depend on the cores.
 
 Environment variables set the number for libraries that are loaded later, here and in worker
-processes; `threadpoolctl` sets it for those that are loaded. OpenMP has a setting in each Python
-thread, so every thread checks its pools before it draws a task, if a library was loaded since.
+processes; `threadpoolctl` sets it for those that are loaded. OpenMP and numba have a setting in
+each Python thread, so every thread checks its pools before it draws a task, if a library was loaded
+since. A task that itself loaded a pool with several threads is drawn again.
 """
 
 import contextlib
@@ -55,16 +56,23 @@ def _put_back(variables: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def limit_new_pools() -> None:
+def limit_new_pools() -> bool:
     """Limit thread pools, if a library was loaded or settings were restored since the last time.
 
     The check takes one or two milliseconds.
+
+    Returns
+    -------
+    bool
+        Whether a pool had more than one thread.
     """
     now = (_n_lifted, libraries_loaded())
-    if now != getattr(_seen, "libraries", None):
-        with _lock:
-            _limit_pools()
-        _seen.libraries = now
+    if now == getattr(_seen, "libraries", None):
+        return False
+    with _lock:
+        were_wide = _limit_pools()
+    _seen.libraries = now
+    return were_wide
 
 
 def libraries_loaded() -> object:
@@ -79,19 +87,23 @@ def libraries_loaded() -> object:
     return len(sys.modules)
 
 
-def _limit_pools() -> None:
+def _limit_pools() -> bool:
     from threadpoolctl import ThreadpoolController
 
-    for pool in ThreadpoolController().lib_controllers:
-        if (pool.num_threads or 1) > 1:
-            _limit(partial(_set_native, pool), pool.num_threads)
+    pools = ThreadpoolController().lib_controllers
+    found = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
     numba: Any = sys.modules.get("numba")
     with contextlib.suppress(AttributeError, ValueError):  # its pool does not run
         numba.threading_layer()
-        _limit(numba.set_num_threads, numba.get_num_threads())
+        found.append((numba.set_num_threads, numba.get_num_threads()))
     torch: Any = sys.modules.get("torch")
     with contextlib.suppress(AttributeError):
-        _limit(torch.set_num_threads, torch.get_num_threads())
+        found.append((torch.set_num_threads, torch.get_num_threads()))
+    wide = [(set_threads, n_threads) for set_threads, n_threads in found if n_threads > 1]
+    for set_threads, n_threads in wide:
+        set_threads(1)
+        _lift.callback(set_threads, n_threads)
+    return bool(wide)
 
 
 def _set_native(pool: Any, n_threads: int) -> None:
@@ -102,10 +114,3 @@ def _set_native(pool: Any, n_threads: int) -> None:
     pool.set_num_threads(n_threads)
     if is_openblas:
         pool.clear_controlling_thread(force=True)
-
-
-def _limit(set_threads: Any, n_threads: int) -> None:
-    """Limit one pool until the last context ends."""
-    if n_threads > 1:
-        set_threads(1)
-        _lift.callback(set_threads, n_threads)

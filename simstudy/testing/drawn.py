@@ -19,7 +19,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.cli import main
 from simstudy.engine.block import draw_columns
-from simstudy.engine.thread_limits import single_threaded
+from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.figures.save import save_figure
 from simstudy.lazy import special
 from simstudy.provenance.streams import Streams
@@ -41,6 +41,8 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
         for place, block in places:
             scenario = plan.keys[keys[place]]
             columns[keys[place], block] = draw_columns(plan, scenario, block)
+            if limit_new_pools():  # a library that was loaded has used several threads
+                columns[keys[place], block] = draw_columns(plan, scenario, block)
     return {address: _without_errors(found) for address, found in columns.items()}
 
 

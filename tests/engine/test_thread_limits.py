@@ -30,6 +30,12 @@ def obliging(tmp_path_factory):
     return openmp.compiled(tmp_path_factory.mktemp("obliging"))
 
 
+@pytest.fixture(scope="module")
+def stubborn(tmp_path_factory):
+    """Has four, whatever the environment says."""
+    return openmp.compiled(tmp_path_factory.mktemp("stubborn"), stubborn=True)
+
+
 @cache
 def in_a_new_process(library, backend, how="", n_threads="4"):
     """Bits of the sums, the threads that made them, and what the process is left with."""
@@ -54,6 +60,7 @@ def in_a_new_process(library, backend, how="", n_threads="4"):
         ("obliging", "", "4"),  # loaded inside a block
         ("obliging", "", ""),
         ("obliging", "loaded", "4"),  # before
+        ("stubborn", "", "4"),  # heeds no environment
     ],
 )
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -65,15 +72,24 @@ def test_whatever_a_library_does_one_thread_makes_the_sums(kind, how, n_threads,
     assert bits == in_a_new_process(library, "inline")[0]
     environment, has_now = left.split()
     assert environment == (n_threads or "None"), "the environment is as it was"
-    if how == "loaded":
+    if how == "loaded" or kind == "stubborn":
         assert has_now == "4", "what the library had is given back"
 
 
+@pytest.mark.parametrize(
+    ("kind", "backend", "how"),
+    [
+        ("stubborn", "inline", "unchecked"),
+        ("stubborn", "threads", "unchecked"),
+        ("obliging", "threads", "loaded unchecked"),
+    ],
+)
 @pytest.mark.slow
-def test_that_test_notices_more_threads(obliging):
-    bits, made_by, _ = in_a_new_process(obliging, "threads", "loaded unchecked")
+def test_those_tests_notice_more_threads(kind, backend, how, request):
+    library = request.getfixturevalue(kind)
+    bits, made_by, _ = in_a_new_process(library, backend, how)
     assert "4" in made_by.partition("]")[0]
-    assert bits != in_a_new_process(obliging, "inline")[0]
+    assert bits != in_a_new_process(library, "inline")[0]
 
 
 @dataclass(frozen=True)
