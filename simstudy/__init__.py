@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
-    from simstudy.engine.error_policy import by_method
-    from simstudy.engine.methods import constant
     from simstudy.engine.per_replicate import each_replicate
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.options import option, published
@@ -39,8 +37,6 @@ __all__ = [
     "Study",
     "Uncheckable",
     "WrongAlternative",
-    "by_method",
-    "constant",
     "discover",
     "each_replicate",
     "from_file",
@@ -62,8 +58,6 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
-    "engine.error_policy": ("by_method",),
-    "engine.methods": ("constant",),
     "engine.per_replicate": ("each_replicate",),
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),

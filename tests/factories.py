@@ -21,8 +21,7 @@ from scipy import special
 from simstudy import Data
 from simstudy.design import Columns, grid
 from simstudy.design.plan import Plan
-from simstudy.engine.block import draw_block, simulate_columns
-from simstudy.engine.error_policy import by_method
+from simstudy.engine.block import draw_block, draw_columns
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
@@ -109,6 +108,15 @@ def price_study(data):
 
 
 # ---------------------------------------------------------------- methods and blocks that fail
+def stacked(methods, n_rep):
+    """The columns of several methods with an axis for the methods; None where one has none."""
+    names = dict.fromkeys(name for columns in methods for name in columns)
+    nothing = np.full(n_rep, None)
+    return {
+        name: np.stack([columns.get(name, nothing) for columns in methods], 1) for name in names
+    }
+
+
 FLAKY_METHODS = ("good", "raises", "warns", "nan")
 
 
@@ -132,13 +140,13 @@ class Flaky:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.shift + streams("data").standard_normal((n_rep, 4))
-        methods = {
-            "good": lambda: {"estimate": x.mean(axis=1)},
-            "raises": lambda: each_replicate(raises, x, returns=["estimate"]),
-            "warns": lambda: each_replicate(warns, x, returns=["estimate"]),
-            "nan": lambda: {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
-        }
-        return {**by_method(methods, n_rep), "first": x[:, 0]}
+        methods = [
+            {"estimate": x.mean(axis=1)},
+            each_replicate(raises, returns="estimate")(x=x),
+            each_replicate(warns, returns="estimate")(x=x),
+            {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
+        ]
+        return {**stacked(methods, n_rep), "first": x[:, 0]}
 
 
 def flaky_study(**settings: object) -> Study:
@@ -276,7 +284,7 @@ def plan_of(axes=AXES, **changes):
 
 
 def simulated(columns, **changes):
-    return simulate_columns(plan_of(**changes), giving(columns), 0)
+    return draw_columns(plan_of(**changes), giving(columns), 0)
 
 
 def stored(columns, *, number=0, **changes):

@@ -87,7 +87,6 @@ def main(library: str, backend: str, how: str = "") -> None:
     if "loaded" in how:  # before the run, by its user
         ctypes.CDLL(library).threads()
     if "unchecked" in how:
-        tasks.drawn_with_one_thread = lambda draw, **_: draw()
         tasks.limit_new_pools = list
     found = drawn(library, backend)
     print(found["total"].tobytes().hex())

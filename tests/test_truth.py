@@ -25,6 +25,6 @@ class Rare:
 @pytest.mark.parametrize(("share", "is_right"), [(1e-9, True), (1e-3, True), (0.02, False)])
 def test_an_event_that_never_happened(share, is_right):
     study = Study("rare", [Rare(share)], measures=[mean("event", name="share")])
-    (held,) = comparisons(study.run(1000, backend="inline", n_jobs=1), study)
+    (held,) = comparisons(study.run(1000, backend="inline", n_jobs=1))
     assert held.mcse == 0
     assert (held.p_value > FALSE_ALARM) == is_right

@@ -129,7 +129,10 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
         derived=DERIVED,
         measures=MEASURES,
         rules=Rules(
-            vectors={"log_p": "n_test"}, may_be_missing=MAY_BE_MISSING, common=("response",)
+            vectors={"log_p": "n_test"},
+            store_vectors=("log_p",),  # for the figure of p-values
+            may_be_missing=MAY_BE_MISSING,
+            common=("response",),
         ),
         block_size=1,
         n_rep=config.n_rep,

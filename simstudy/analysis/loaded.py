@@ -13,6 +13,7 @@ from simstudy.analysis.replicates import StoredReplicates, replicates_of_cells
 from simstudy.analysis.result import Details, Result
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Method, Plan, base_scenario, method_of
+from simstudy.engine.columns import vectors_among
 from simstudy.errors import FigureError, StoreError, StudyError, describe, in_one_line
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
@@ -251,7 +252,7 @@ def stored_plan(name: str, rows: Sequence[Mapping[Any, Any]], provenance: Proven
         block_size=int(settings["block_size"]),
         common=tuple(settings.get("common", ())),
         methods=methods,
-        vectors=dict.fromkeys(settings.get("vectors", ()), 0),
+        vectors=dict.fromkeys(vectors_among(provenance), 0),
         stored=stored,
     )
 

@@ -17,7 +17,6 @@ from simstudy.design.plan import (
     number_factors,
     properties_in,
 )
-from simstudy.engine.block import drawn_numbers
 from simstudy.engine.columns import scenario_numbers
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
@@ -238,7 +237,6 @@ class DerivedColumns:
     store: Store
     _key: str = ""
     _made: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
-    _drawn: tuple[Any, dict[str, np.ndarray]] = field(default=(None, {}), repr=False)
 
     @property
     def in_order(self) -> list[str]:
@@ -279,40 +277,7 @@ class DerivedColumns:
         if not names:
             return {}
         table = self.store.read(key, n_rep, stored_names(names))
-        try:
-            return columns_of(self.plan, table, names, available=self.known, holes=holes)
-        except StudyError:
-            again = self._drawn_again(key, n_rep, names)
-            if not again:
-                raise
-        rest = [name for name in names if name not in again]
-        found = columns_of(self.plan, table, [*rest, CONVERGED], available=self.known, holes=holes)
-        failed = np.isnan(found[CONVERGED])
-        for name, column in again.items():
-            wide = column.reshape(column.shape + (1,) * (failed.ndim - column.ndim))
-            found[name] = np.where(failed, np.nan, wide)
-        return found
-
-    def _drawn_again(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Drawn numbers that a new measure reads, and that not all blocks of methods hold.
-
-        The data are drawn again, without the methods, and kept until another scenario's are asked
-        for.
-        """
-        scenario = self.plan.keys[key]
-        size, kept = self.plan.block_size, (id(base_scenario(scenario)), n_rep, tuple(names))
-        if self._drawn[0] != kept:
-            blocks = [
-                drawn_numbers(self.plan, scenario, index, names)
-                for index in range(self.plan.n_blocks(n_rep))
-            ]
-            made: dict[str, np.ndarray] = {}
-            for name in dict.fromkeys(itertools.chain(*blocks)):
-                like = next(block[name] for block in blocks if name in block)
-                nothing = np.full((size, *like.shape[1:]), np.nan)
-                made[name] = np.concatenate([block.get(name, nothing) for block in blocks])[:n_rep]
-            self._drawn = kept, made
-        return self._drawn[1]
+        return columns_of(self.plan, table, names, available=self.known, holes=holes)
 
     def known(self) -> set[str]:
         """The names of all available columns."""
@@ -331,7 +296,7 @@ class DerivedColumns:
     def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[np.ndarray]:
         """A column's values, computed block by block."""
         size, scenario = self.plan.block_size, self.plan.keys[key]
-        lengths, read = self.plan.lengths_of(scenario), set(read_by(derived))
+        read = set(read_by(derived.function))
         known = scenario_arguments(base_scenario(scenario)).keys() | self.names
         absent = optional(derived) - self.store.column_names()
         names = sorted(read - known - absent)
@@ -340,17 +305,7 @@ class DerivedColumns:
         for start in range(0, n_blocks * size, size):
             columns = columns_of(self.plan, table.slice(start, size), [*names, ERROR])
             columns |= {name: values[start : start + size] for name, values in made.items()}
-            for vector in set(lengths) & set(columns):
-                columns[vector] = _as_long_as(columns[vector], lengths[vector])
             yield derived_column(self.plan, derived, scenario, columns)
-
-
-def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
-    """The missing vectors of a block that failed completely, at the common length."""
-    if vector.ndim > 1 and vector.shape[-1] == length:
-        return vector
-    cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape
-    return np.full((*cells, length), np.nan)
 
 
 # ---------------------------------------------------------------- replicates of other software

@@ -72,15 +72,12 @@ class Details:
         Command or call that repeats a result of other software; empty for a study that was drawn.
     answer
         The study's function that answers its question.
-    group_size
-        Number of consecutive replicates that may depend on each other.
     """
 
     replicates: Replicates
     declared: Sequence[Measure]
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claimed: Sequence[Claim] = ()
-    worst: Mapping[str, float] = field(default_factory=dict)
     level: float = 0.95
     folder: Place | None = None
     outcome: RunStats = field(default_factory=RunStats)
@@ -92,7 +89,6 @@ class Details:
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
-    group_size: int = 1
     answer: Callable[[Result], str | Sequence[str]] | None = None
 
     @property
@@ -114,7 +110,7 @@ class Details:
         names = {measure.name for measure in self.declared}
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
+        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.plan.group_size)]
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
@@ -122,7 +118,7 @@ class Details:
 
         if isinstance(name, Measure):
             plan = self.plan
-            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, self.group_size))
+            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, plan.group_size))
         known = {measure.name: measure for measure in self.measures}
         if not self.declared:
             raise StudyError(
@@ -145,10 +141,7 @@ class Details:
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         """The estimator for some measures."""
         from simstudy.analysis.estimates import Estimator
-        from simstudy.store.columns import imputed
 
-        if prepare is None and self.worst:
-            prepare = functools.partial(imputed, worst=self.worst)
         return Estimator(self.replicates, measures, prepare, self.level)
 
     # ---------------------------------------------------------------- where replicates come from
@@ -491,10 +484,9 @@ class Result:
         True
         """
         from simstudy.analysis.comparisons import Comparisons
-        from simstudy.store.columns import imputed
 
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
-            return imputed(self.columns(scenario, *measure.reads), self.details.worst)
+            return self.columns(scenario, *measure.reads)
 
         compared = Comparisons(self.plan, read, self.details.level)
         rows = compared.rows(self.details.measure(measure), axis, first, second, scale)

@@ -385,7 +385,6 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     """
     from simstudy.provenance.modules import sources_digest
     from simstudy.study.run_options import check_n_blocks
-    from simstudy.study.validation import check_whole_groups
 
     with hydra_errors_in_one_line():
         values = _as_values(config, interpolated=True)
@@ -414,12 +413,9 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, own_config, project.root)
     published = _published(module, name, project)
-    published_rep = published.settings.get("n_rep") or scale.replicates(
-        study.n_rep, study.rules.group_size
-    )
+    published_rep = published.settings.get("n_rep") or scale.replicates(study.n_rep)
     n_rep = settings.n_rep or published_rep
     check_n_blocks(n_rep, study.block_size)
-    check_whole_groups(study.rules.group_size, n_rep)
     out = (settings.out or "").strip() or str(scale.out)
     out = os.path.expanduser(out)  # few shells replace the ~ of out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:

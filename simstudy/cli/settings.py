@@ -72,11 +72,10 @@ class Scale:
     n_rep: int | None = option("replicates per scenario", at_least=1)
     out: str | None = option("folder of the results")
 
-    def replicates(self, published: int, group_size: int = 1) -> int:
-        """Replicates per scenario, in whole groups: `n_rep`, or `times` the published if fewer."""
+    def replicates(self, published: int) -> int:
+        """Replicates per scenario: `n_rep`, or `times` the published if fewer."""
         by_factor = max(1, round(self.times * published)) if self.times else None
-        n_rep = min(filter(None, (by_factor, self.n_rep)), default=published)
-        return n_rep + -n_rep % group_size
+        return min(filter(None, (by_factor, self.n_rep)), default=published)
 
 
 def read_scale(values: Any, name: str) -> Scale:

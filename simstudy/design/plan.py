@@ -164,8 +164,6 @@ class Plan:
         Factors whose values share random numbers.
     may_be_missing
         Float columns in which NaN is a result, not a failure.
-    on_failure
-        "record" keeps the row with its error, "abort" stops the run.
     vectors
         Length of the additional last axis of some columns, by column: a number, or the name of an
         attribute of the scenario.
@@ -176,8 +174,8 @@ class Plan:
     at_drawing
         Names of the derived columns that are computed when blocks are drawn, and stored. The others
         are computed from stored columns.
-    keep_vectors
-        Whether vectors are stored. False: only columns derived from them.
+    stored_vectors
+        Names of the vectors that are stored.
     max_failed
         Largest share of replicates that may fail. Default: no limit, but errors of the study stop
         the run.
@@ -190,6 +188,8 @@ class Plan:
     rtol
         Relative differences up to which numbers of blocks that are drawn again count as equal, by
         column.
+    group_size
+        Consecutive replicates that may depend on each other.
     """
 
     name: str
@@ -199,17 +199,17 @@ class Plan:
     block_size: int
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
-    on_failure: str = "record"
     methods: tuple[Method, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
     at_drawing: tuple[str, ...] = ()
-    keep_vectors: bool = True
+    stored_vectors: tuple[str, ...] = ()
     max_failed: float | None = None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across_replicates: tuple[str, ...] = ()
     rtol: Mapping[str, float] = field(default_factory=dict)
+    group_size: int = 1
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:

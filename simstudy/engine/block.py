@@ -1,8 +1,9 @@
 """Draws one block, or records its failure; replays one replicate."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,27 +15,29 @@ from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
     BlockContext,
     always_fails,
-    drawing,
     is_machine_trouble,
     reason,
 )
-from simstudy.engine.graceful_stop import BlockTimeoutError, hears_ctrl_c
+from simstudy.engine.graceful_stop import (
+    BlockTimeoutError,
+    hears_ctrl_c,
+    time_limit,
+    timeout_message,
+)
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
     analysed,
     checked_data,
     checksums,
-    drawn_number,
+    drawn_columns,
     drawn_one_by_one,
     refuse_changed_data,
-    with_drawn_columns,
-    without_marks,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
 from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
     AlwaysFailsError,
     ConfigError,
@@ -70,10 +73,11 @@ class Address(NamedTuple):
 
 def draw_block(
     plan: Plan,
-    scenario: Scenario,
+    scenario: AnyScenario,
     index: int,
-    last: DatasetCache | None = None,
+    cache: DatasetCache | None = None,
     context: BlockContext | None = None,
+    seconds: float | None = None,
 ) -> Block:
     """Draw one block; an exception is stored as text in all its rows, and the run continues.
 
@@ -83,19 +87,21 @@ def draw_block(
 
     Parameters
     ----------
-    last
-        Cache of the data drawn last, which another method may have analysed just before.
+    cache
+        The data drawn last, which another method may have analysed just before.
     context
         Collector of findings about the block. Default: a new one.
+    seconds
+        Time limit, after which the block has failed; None for no limit.
     """
     context = context or BlockContext.of_block(plan, index)
     try:
-        with drawing(context):
-            drawn = simulate_columns(plan, scenario, index, last, context)
+        with time_limit(seconds):
+            drawn = draw_columns(plan, scenario, index, cache, context)
             columns = apply_derived_columns(plan, scenario, drawn)
-        if context.refuses_all_failed:
-            _refuse_nothing_but_nan(columns)
-        check_columns_read(plan, scenario, columns)
+            if context.refuses_all_failed:
+                _refuse_nothing_but_nan(columns)
+            check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except StudyError as error:
@@ -103,12 +109,10 @@ def draw_block(
     except NotHereError as error:
         raise NotHereError(f"{plan.name}: {error}") from error
     except BlockTimeoutError:
-        raise
+        return failed_block(plan, scenario, index, timeout_message(seconds or 0.0))
     except BaseException as error:  # also SystemExit: a method must not end the run
         if isinstance(error, KeyboardInterrupt) and hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
-        if plan.on_failure == "abort":
-            _raise_as_exception(error, scenario)
         machine = is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
@@ -130,16 +134,6 @@ def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
         )
 
 
-def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
-    """Turn `SystemExit` into an ordinary exception, so that the program does not end."""
-    if isinstance(error, Exception):
-        raise error
-    raise StudyError(
-        f"{scenario!r}: drawing a block raised {describe(error)}, which would end the program. "
-        "Raise an ordinary exception there."
-    ) from error
-
-
 def failed_block(
     plan: Plan, scenario: Scenario, index: int, reason: str, *, machine: bool = False
 ) -> Block:
@@ -148,19 +142,54 @@ def failed_block(
     return Block(scenario, index, columns, plan.block_size, plan.key_of(scenario), machine)
 
 
-def simulate_columns(
+def draw_columns(
     plan: Plan,
-    scenario: Scenario,
+    scenario: AnyScenario,
     index: int,
-    last: DatasetCache | None = None,
+    cache: DatasetCache | None = None,
     context: BlockContext | None = None,
 ) -> dict[str, np.ndarray]:
-    """Call `simulate` or a method and return columns `()`, `(rep,)` or `(rep, *axes)`."""
-    with drawing(context or BlockContext.of_block(plan, index)):
-        raw = _simulated(plan, scenario, index, last)
-    if isinstance(scenario, Analysed):
-        return without_truth_values(validate_columns(plan, scenario, raw, "it"))
-    return validate_columns(plan, scenario, raw)
+    """Call `simulate` or a method and check its columns: `()`, `(rep,)` or `(rep, *axes)`."""
+    context = context or BlockContext.of_block(plan, index)
+    for data in plan.once(scenario, data_parts, lambda: [*data_parts(scenario)]):
+        data.check()
+    before, is_method = plan.identity_of(scenario), isinstance(scenario, Analysed)
+    draw = _analyse if is_method else _simulate
+    with np.errstate():  # changes by the study end with the call
+        try:
+            raw, drawn = draw(plan, scenario, index, cache, context)
+        finally:
+            _refuse_changed(before, scenario, "draw or the method" if is_method else "simulate")
+    read = {*plan.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+    known = {name: column for name, column in drawn.items() if name in read}
+    if known:
+        raw = {**raw, **known}
+    columns = validate_columns(plan, scenario, raw, "it" if is_method else "simulate")
+    return without_truth_values({**drawn, **columns}) if is_method else columns
+
+
+def _simulate(
+    plan: Plan, scenario: AnyScenario, index: int, _: object, context: BlockContext
+) -> tuple[Any, dict[str, np.ndarray]]:
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    made = scenario.simulate(streams, n_rep)
+    check_streams(context, scenario, streams, made, n_rep)
+    return made, {}
+
+
+def _analyse(
+    plan: Plan, scenario: Analysed, index: int, cache: DatasetCache | None, context: BlockContext
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """Draw the data of a block, or take them from the cache, and call the method."""
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    draw = partial(_drawn_data, plan, scenario.scenario, index, context)
+    data = cache(scenario.scenario, index, draw) if cache else draw()
+    before = checksums(data) if index == 0 else {}
+    made = analysed(scenario, data, streams, n_rep, plan.vectors, context)
+    if index == 0:
+        refuse_changed_data(scenario.method.name, before, data)
+    check_rows(context, plan, scenario, streams, data, made)
+    return made, drawn_columns(plan, scenario.method, data, made)
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
@@ -178,13 +207,15 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    context = BlockContext(plan.axes, raises=(row, plan.block_size))
-    draw = partial(simulate_columns, plan, plan.keys[address.key], index, None, context)
+    context, scenario = BlockContext(plan.axes, raises_row=row), plan.keys[address.key]
     with single_threaded(), listening_to_errors() as recorded:
         try:
-            columns = drawn_with_one_thread(draw)
+            columns = draw_columns(plan, scenario, index, None, context)
         except (SystemExit, GeneratorExit) as error:
-            _raise_as_exception(error, plan.keys[address.key])
+            raise StudyError(
+                f"{scenario!r}: drawing a block raised {describe(error)}, which would end the "
+                "program. Raise an ordinary exception there."
+            ) from error
     _raise_recorded(columns, row, recorded)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 
@@ -208,10 +239,9 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
             "replicate's address to get its columns."
         )
     index, row = divmod(rep, plan.block_size)
-    context = BlockContext(plan.axes, raises=(row, plan.block_size))
-    with drawing(context), single_threaded():
-        data = _drawn_data(plan, scenario, index)
-    return {n: v[row] if has_rows(data[n]) else v for n, v in without_marks(data).items()}
+    with single_threaded():
+        data = _drawn_data(plan, scenario, index, BlockContext(plan.axes, raises_row=row))
+    return {n: v[row] if has_rows(v) else v for n, v in data.items()}
 
 
 def _raise_recorded(
@@ -229,78 +259,18 @@ def _raise_recorded(
                 raise error
 
 
-def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache | None) -> Any:
-    """Call `simulate` or a method."""
-    if isinstance(scenario, Analysed):
-        work = partial(_drawn_and_analysed, plan, scenario, index, last)
-        return _declared(plan, scenario, work, "draw or the method")
-    streams, n_rep = plan.streams(scenario, index), plan.block_size
-    made = _declared(plan, scenario, partial(scenario.simulate, streams, n_rep), "simulate")
-    check_streams(scenario, streams, made, n_rep)
-    return made
-
-
-def _drawn_and_analysed(
-    plan: Plan, scenario: Analysed, index: int, last: DatasetCache | None
-) -> Any:
-    """Draw the data of a block, or take them from the cache, and call the method."""
-    streams, n_rep = plan.streams(scenario, index), plan.block_size
-    draw = partial(_drawn_data, plan, scenario.scenario, index)
-    data = last(scenario.scenario, index, draw) if last else draw()
-    given = (scenario, data, streams, n_rep, plan.vectors)
-    before = checksums(data) if index == 0 else {}
-    made = analysed(*given)
-    if index == 0:
-        refuse_changed_data(scenario.method.name, before, data)
-    check_rows(plan, scenario, streams, data, made)
-    return with_drawn_columns(plan, data, made)
-
-
-def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
+def _drawn_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockContext) -> Data:
     """Call `draw` or `draw_one`, and check the data."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if hasattr(scenario, "draw_one"):
-        draw = partial(drawn_one_by_one, scenario, streams, n_rep)
+        draw = partial(drawn_one_by_one, scenario, streams, n_rep, context)
     else:
         draw = partial(scenario.draw, streams, n_rep)
     with np.errstate():
         data = checked_data(scenario, draw(), n_rep)
-    check_streams(scenario, streams, data, n_rep)
-    check_shared(data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
+    check_streams(context, scenario, streams, data, n_rep)
+    check_shared(context, data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
     return data
-
-
-def drawn_numbers(
-    plan: Plan, scenario: AnyScenario, index: int, names: Iterable[str]
-) -> dict[str, np.ndarray]:
-    """Draw the data of a block again, for numbers that methods did not store.
-
-    Returns
-    -------
-    dict
-        Columns `(rep,)` or `(rep, *axes)` by name, for those of the names that are drawn numbers.
-        Empty if drawing fails, as it did before.
-    """
-    if not isinstance(scenario, Analysed):
-        return {}
-    try:
-        data = drawn_with_one_thread(partial(_drawn_data, plan, scenario.scenario, index))
-    except Exception:  # the block is stored as failed
-        return {}
-    numbers = {name: drawn_number(plan, name, data[name]) for name in names if name in data}
-    return {name: number for name, number in numbers.items() if number is not None}
-
-
-def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
-    """Call the study's code and check that it does not change its scenario."""
-    for data in plan.once(scenario, data_parts, lambda: [*data_parts(scenario)]):
-        data.check()
-    before = plan.identity_of(scenario)
-    with np.errstate():  # changes by the study end with the call
-        try:
-            return work()
-        finally:
-            _refuse_changed(before, scenario, name)
 
 
 def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:

@@ -5,7 +5,7 @@ import math
 import numbers
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from simstudy.store.arrow_schema import (
     Block,
     has_text,
 )
+from simstudy.store.provenance import Provenance
 from simstudy.validation import refuse_inexact, unmasked
 
 STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
@@ -320,6 +321,16 @@ def count_failed(errors: np.ndarray | None) -> int:
     return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
 
 
+# ---------------------------------------------------------------- what stored blocks hold
+VECTOR, DERIVED = "vector ", "derived column "  # beginnings of entries of a fingerprint
+
+
+def vectors_among(provenance: Provenance) -> set[str]:
+    """Find the vectors that blocks of this provenance hold."""
+    names = itertools.chain.from_iterable(provenance.codes.values())
+    return {name.removeprefix(VECTOR) for name in names if name.startswith(VECTOR)}
+
+
 # ---------------------------------------------------------------- one value for a whole block
 BlockConstant = tuple[str, str, tuple[Any, ...]]
 """Key of the work unit, name of the column, and the column's value in each cell, for all
@@ -328,30 +339,26 @@ replicates of a block."""
 TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for constants of two machines
 
 
-@dataclass
-class BlockConstants:
-    """Columns with one value per block, which must be the same in all blocks of a scenario."""
+def refuse_other_constants(
+    first_values: dict[tuple[str, str], tuple[Any, ...]], constants: Iterable[BlockConstant]
+) -> None:
+    """Refuse a column with one value per block that differs between blocks of a scenario.
 
-    _first_values: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
-
-    def check_further(self, constants: Iterable[BlockConstant]) -> None:
-        """Check the constants of one more block.
-
-        Raises
-        ------
-        StudyError
-            If a column has another value than in an earlier block.
-        """
-        for key, name, values in constants:
-            before = self._first_values.setdefault((key, name), values)
-            for first, other in zip(before, values, strict=False):
-                if not agree(first, other):
-                    raise StudyError(
-                        f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                        f"one block and {other!r} in another, so it is not a constant. Return a "
-                        "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
-                        "replicates of a block do share a value, return np.full(n_rep, value)."
-                    )
+    Parameters
+    ----------
+    first_values
+        Values of earlier blocks by key and column, to which new columns are added.
+    """
+    for key, name, values in constants:
+        before = first_values.setdefault((key, name), values)
+        for first, other in zip(before, values, strict=False):
+            if not agree(first, other):
+                raise StudyError(
+                    f"column {name!r} is one value for all replicates of a block, {first!r} in "
+                    f"one block and {other!r} in another, so it is not a constant. Return a "
+                    "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
+                    "replicates of a block do share a value, return np.full(n_rep, value)."
+                )
 
 
 def agree(first: Any, other: Any) -> bool:

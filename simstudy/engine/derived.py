@@ -1,6 +1,6 @@
 """Derived columns: functions of a block's columns or of stored columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ Columns = Mapping[str, np.ndarray]
 def apply_derived_columns(
     plan: Plan, scenario: AnyScenario, columns: Columns
 ) -> dict[str, np.ndarray]:
-    """Add the derived columns that are computed when a block is drawn.
+    """Add the derived columns that are computed when a block is drawn, in place of vectors.
 
     Raises
     ------
@@ -34,11 +34,17 @@ def apply_derived_columns(
     made = dict(columns)
     for derived in plan.derived:
         if derived.name in plan.at_drawing:
-            read = {name: made[name] for name in (*read_by(derived), ERROR) if name in made}
+            read = {
+                name: made[name] for name in (*read_by(derived.function), ERROR) if name in made
+            }
             there = nan_where_failed(_full(plan, read), plan.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, there)
-    dropped = () if plan.keep_vectors else plan.vectors
-    return {name: column for name, column in made.items() if name not in dropped}
+    return _without_vectors(plan, made)
+
+
+def _without_vectors(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
+    dropped = plan.vectors.keys() - set(plan.stored_vectors)
+    return {name: column for name, column in columns.items() if name not in dropped}
 
 
 def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
@@ -120,9 +126,9 @@ def _named(derived: Derived) -> str:
     return f"derived column {derived.name!r}"
 
 
-def read_by(derived: Derived) -> list[str]:
+def read_by(function: Callable[..., Any]) -> list[str]:
     """List the columns that a function reads: its parameters without `scenario`."""
-    names = [parameter.name for parameter in parameters_of(derived.function)]
+    names = [parameter.name for parameter in parameters_of(function)]
     return [name for name in names if name != SCENARIO]
 
 
@@ -131,18 +137,11 @@ def optional(derived: Derived) -> set[str]:
     return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
 
 
-def dependencies(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
-    """List the derived columns that a column needs, itself last, in the order of computation."""
-    before = all_derived[: list(all_derived).index(derived)]
-    found: dict[str, Derived] = {}
-    for each in before:
-        if each.name in read_by(derived):
-            found |= {deeper.name: deeper for deeper in dependencies(all_derived, each)}
-    return [*found.values(), derived]
-
-
-def source_columns(all_derived: Sequence[Derived], derived: Derived) -> list[str]:
-    """List all columns and factors that a derived column depends on."""
-    parts = dependencies(all_derived, derived)
-    made = {part.name for part in parts}
-    return list(dict.fromkeys(n for part in parts for n in read_by(part) if n not in made))
+def derived_at_drawing(all_derived: Sequence[Derived], vectors: Collection[str]) -> tuple[str, ...]:
+    """Name the derived columns that read a vector, and the derived columns that these read."""
+    wanted = set[str]()
+    for derived in reversed(all_derived):  # each may read those before it
+        names = read_by(derived.function)
+        if derived.name in wanted or not set(vectors).isdisjoint(names):
+            wanted |= {derived.name, *names}
+    return tuple(derived.name for derived in all_derived if derived.name in wanted)

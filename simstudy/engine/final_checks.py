@@ -17,7 +17,6 @@ import pickle
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from simstudy.engine.executors import (
 )
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError
 from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED, block_table
@@ -179,7 +178,8 @@ def _digests_here(payload: bytes, paths: Sequence[str]) -> Digests | None:
         (scenario,) = plan.keys.values()
         with single_threaded():
             for number in (1, 0):  # order that shows state left behind by a block
-                block = drawn_with_one_thread(partial(draw_block, plan, scenario, number))
+                block = draw_block(plan, scenario, number)
+                limit_new_pools()
         return digests_of(block_table(plan, [block]))
     except StaleCodeError:
         raise
@@ -210,7 +210,7 @@ class Spread(NamedTuple):
     ratio: float
 
 
-def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int = 1) -> list[Spread]:
+def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
     """Find columns whose block means contradict independent replicates.
 
     Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
@@ -232,20 +232,20 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int =
             continue
         names = sorted({name for names in plan.reads.values() for name in names})
         table = store.read(key, n_blocks * plan.block_size, names)
-        for name, values in _columns(plan, table, group_size):
+        for name, values in _columns(plan, table):
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
             found.append((Spread(key, name, ratio), p_value))
     return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
 
 
-def _columns(plan: Plan, table: pa.Table, group_size: int) -> Iterator[tuple[str, np.ndarray]]:
+def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
         for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
-            if np.isfinite(cell).all() and plan.block_size % group_size == 0:
-                yield name, cell.reshape(-1, group_size).mean(axis=1)
+            if np.isfinite(cell).all():
+                yield name, cell.reshape(-1, plan.group_size).mean(axis=1)
 
 
 def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:

@@ -1,9 +1,10 @@
-"""The loop of a run: draws missing blocks until all are stored.
+"""A run: draws missing blocks until all are stored.
 
 `Loop.draw` lists the missing blocks and draws them, and repeats this until no block is missing.
 `Loop.draw_blocks` draws a list of blocks: first in this process (`auto`), then with an executor.
 If a worker dies, its blocks are drawn again one by one. `_take` counts and checks every finished
-task. Workers write the blocks that they draw, so finished blocks do not depend on this process.
+task, and tries the measures on the first. Workers write the blocks that they draw, so finished
+blocks do not depend on this process.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import UTC, datetime
 from functools import cached_property
@@ -60,14 +61,22 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
 from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
 from simstudy.store.provenance import NO_PROVENANCE
-from simstudy.store.run_records import RunRecord, Times, read_records, write_record
+from simstudy.store.run_records import (
+    RunRecord,
+    Times,
+    merge_records,
+    read_records,
+    write_record,
+)
 from simstudy.store.runs import study_folder
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
-OnResult = Callable[[TaskResult], None]
+TryMeasures = Callable[[Store], bool]
+"""Function that computes the measures from a first block; false if the store has none."""
 
 MAX_ROUNDS = 5  # rounds of drawing, if another run deletes blocks meanwhile
 RECORD_INTERVAL = 30.0  # seconds between writes of the run record
@@ -89,10 +98,11 @@ class Loop:
         The study's folder; None for a temporary store, which gets no run record.
     provenance
         Provenance with the code that workers must have loaded; None for no check.
-    on_result
-        Function that is called with every finished task, after it was counted and checked.
-    group_size
-        Replicates that share a reference by design.
+    try_measures
+        Function that is called until it returns true: with the store before blocks are drawn, then
+        with the files of each task. It raises for mistakes in measures.
+    on_first
+        Function that is called when the first task is finished.
     """
 
     def __init__(
@@ -104,12 +114,14 @@ class Loop:
         *,
         folder: Place | None = None,
         provenance: RunProvenance | None = None,
-        on_result: OnResult | None = None,
-        group_size: int = 1,
+        try_measures: TryMeasures | None = None,
+        on_first: Callable[[], None] | None = None,
     ) -> None:
         self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
-        self.folder, self.provenance, self.on_result = folder, provenance, on_result
-        self.group_size, self._has_drawn = group_size, False
+        self.folder, self.provenance = folder, provenance
+        self.try_measures, self.on_first = try_measures, on_first
+        self.written: list[str] = []  # files of this run
+        self._has_drawn = False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
         self.monitor = RunMonitor(plan, progress, found.generators, found.readers, found.unread)
@@ -134,6 +146,8 @@ class Loop:
             If a stop was requested; blocks that were begun are finished.
         """
         blocks = self.missing(sizes, shard)
+        if blocks:
+            self._try_measures(None)
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
             self._prepare_monitor(sizes)
@@ -331,8 +345,29 @@ class Loop:
         self.monitor.check(result)
         self._has_drawn = True
         self._first_blocks |= {key: None for key, block in result.done if block == 0}
-        if self.on_result:
-            self.on_result(result)
+        if self.on_first and not self.written:
+            self.on_first()
+        self.written += result.files
+        self._try_measures(result.files)
+
+    def _try_measures(self, files: Sequence[str] | None) -> None:
+        """Compute the measures from some files, or from all: mistakes show early."""
+        if self.try_measures is None:
+            return
+        store = self.store if files is None else self.store.reopened(only_files=files)
+        if self.try_measures(store):
+            self.try_measures = None
+        store.close()
+
+    def compact(self, *, is_all: bool) -> None:
+        """Merge small files; without `is_all` only those of this run."""
+        if is_all:
+            compact(self.store)
+            if self.blocks_folder is not None:
+                merge_records(self.blocks_folder)
+        elif self.written:
+            compact(self.store.reopened(only_files=self.written), most_files=1)
+            self.store.scan()
 
     def _workers_pay(self, n_left: int) -> bool:
         """Whether the remaining blocks should go to workers; with a time limit they always do.
@@ -422,7 +457,7 @@ class Loop:
     def _check_independent(self) -> None:
         """Compare the spread of block means with that of independent replicates."""
         if self._has_drawn and not self.store.label:
-            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.group_size)
+            spreads = odd_spreads(self.plan, self.store, self.plan.keys)
             self.monitor.note_spreads(spreads)
             if spreads:
                 self._write_record()

@@ -1,13 +1,15 @@
 """Methods: their arguments, and the columns they must return."""
 
+import contextlib
 import copy
 import functools
 import hashlib
 import inspect
+import itertools
 import numbers
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -15,8 +17,8 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan, properties_in
-from simstudy.engine.columns import in_axis_order
-from simstudy.engine.error_policy import should_reraise
+from simstudy.engine.columns import STORED_COLUMNS, in_axis_order
+from simstudy.engine.error_policy import OUTSIDE, BlockContext, should_reraise
 from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
@@ -37,6 +39,8 @@ RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
 RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
+NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
+"""Names that data may have, but columns of a table may not."""
 
 
 # ---------------------------------------------------------------- functions called by name
@@ -85,39 +89,6 @@ def factors_by_name(scenario: Scenario) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- data
-@dataclass(frozen=True)
-class Constant:
-    """A value of any type that is the same for all replicates of a block; made by `constant`."""
-
-    value: Any
-
-
-def constant(value: Any) -> Any:
-    """Mark a value that `draw` returns as the same for all replicates of the block.
-
-    Parameters
-    ----------
-    value
-        Value of any type, which methods get unchanged. Without this mark an array must have one
-        row per replicate.
-
-    Returns
-    -------
-    Constant
-        The marked value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from simstudy import constant
-    >>> class Trial:
-    ...     def draw(self, streams, n_rep):
-    ...         arm = np.repeat([0, 1], 50)  # the same in every replicate
-    ...         return {"arm": constant(arm), "y": streams("data").normal(size=(n_rep, 100)) + arm}
-    """
-    return Constant(_read_only(value))
-
-
 class OneByOne(dict[str, Any]):
     """Data of a block that were drawn one data set at a time: `Rows` by name.
 
@@ -132,7 +103,9 @@ class OneByOne(dict[str, Any]):
         self.failed = failed
 
 
-def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
+def drawn_one_by_one(
+    scenario: Any, streams: Streams, n_rep: int, context: BlockContext
+) -> OneByOne:
     """Call `draw_one` for each replicate, each time with another generator.
 
     If a call raises, its replicate has failed; if all calls raise, so does this function. Data may
@@ -149,7 +122,7 @@ def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
         try:
             returned = scenario.draw_one(streams.of_replicate(row))
         except Exception as error:
-            if should_reraise(row, n_rep, error):
+            if should_reraise(context, row, error):
                 raise
             failed[row] = error
             returned = None
@@ -197,13 +170,14 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
     if isinstance(value, list):
         raise StudyError(
             f"draw returned {name!r} as a list, which may have one item per replicate or be a "
-            "constant: return an array with the replicate as first axis, or constant(...)."
+            "constant: return an array with the replicate as first axis, or make a constant a "
+            "property of the scenario, which methods can name."
         )
     if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
         raise StudyError(
             f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
             f"must be {n_rep}, one entry for each replicate. If it is the same for all replicates, "
-            f"return constant({name})."
+            f"make it a property of the scenario, which methods can name."
         )
 
 
@@ -253,8 +227,6 @@ def _is_fixed(value: Any) -> bool:
     """Whether a value cannot be modified, so that all methods may share it."""
     if isinstance(value, Rows):
         return all(map(_is_fixed, value.items))
-    if isinstance(value, Constant):
-        return _is_fixed(value.value)
     if type(value) is np.ndarray:
         return not value.dtype.hasobject
     if type(value) is tuple:
@@ -314,6 +286,7 @@ def analysed(
     streams: Streams,
     n_rep: int,
     vectors: Collection[str] = (),
+    context: BlockContext = OUTSIDE,
 ) -> Any:
     """Call a method on the data of a block.
 
@@ -329,19 +302,14 @@ def analysed(
         rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
         constants = {n: v for n, v in given.items() if n not in rows}
         failed = data.failed if isinstance(data, OneByOne) else None
-        return function.columns(rows, without_marks(constants), n_rep, vectors, failed)
+        return function.columns(rows, constants, n_rep, vectors, failed, context)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
             "draws one data set at a time (draw_one): use each_replicate(method)."
         )
     given = _select_data(drawn.method, function, scenario, {**data, "streams": streams})
-    return function(**without_marks(given))
-
-
-def without_marks(values: Data) -> dict[str, Any]:
-    """Remove the marks of constants, which methods do not see."""
-    return {n: v.value if isinstance(v, Constant) else v for n, v in values.items()}
+    return function(**given)
 
 
 def _select_data(
@@ -372,11 +340,11 @@ def _unknown(
     )
 
 
-def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
-    """Add drawn numbers that a measure reads and the method did not return.
+def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[str, np.ndarray]:
+    """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
 
     A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
-    all. It is stored with every method's columns, so that each method's rows are complete.
+    all. It is stored with every method's columns, so that any measure can read it later.
 
     Raises
     ------
@@ -384,28 +352,27 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
         If a method returned other values under the name of a drawn number.
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
-        return columns
-    read = {name for names in plan.reads.values() for name in names}
-    drawn = {
-        name: number
-        for name in data.keys() & (read | columns.keys())
-        for number in [drawn_number(plan, name, data[name])]
-        if number is not None
-    }
-    for name in drawn.keys() & columns.keys():
-        if not _agrees(columns[name], drawn[name]):
+        return {}
+    names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
+    vectors = {n: data[n] for n in sorted(names & plan.vectors.keys()) if n not in columns}
+    read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
+    numbers = {}
+    for name in sorted(names - vectors.keys()):
+        with contextlib.suppress(*() if name in read else (Exception,)):  # data of any other kind
+            if (number := drawn_number(plan, name, data[name])) is not None:
+                numbers[name] = number
+    for name in numbers.keys() & columns.keys():
+        if not _agrees(columns[name], numbers[name]):
             raise StudyError(
                 f"a method returned {name!r}, which draw returned with other values, so it is "
                 f"unclear which of them a measure reads: rename the method's column, such as "
                 f"{name + '_hat'!r}."
             )
-    return dict(columns) | {name: drawn[name] for name in drawn.keys() & read - columns.keys()}
+    return vectors | {name: numbers[name] for name in numbers if name not in columns}
 
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
-    if isinstance(value, Constant):
-        value = value.value
     if isinstance(value, Rows):
         if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
             return None

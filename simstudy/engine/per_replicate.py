@@ -12,14 +12,14 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from simstudy.engine.columns import in_axis_order, is_from_pandas
+from simstudy.engine.columns import Axes, in_axis_order, is_from_pandas
 from simstudy.engine.error_policy import (
-    current,
-    drawing,
+    OUTSIDE,
+    BlockContext,
     error_signature,
     raise_if_all_failed,
     reason,
@@ -82,6 +82,7 @@ class EachReplicate:
         n_rep: int,
         vectors: Collection[str] = (),
         failed: Mapping[int, Exception] | None = None,
+        context: BlockContext = OUTSIDE,
     ) -> dict[str, np.ndarray]:
         """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
@@ -105,7 +106,7 @@ class EachReplicate:
             own = {name: value[row] for name, value in arrays}
             return analyse(**own) if make_rng is None else analyse(**own, rng=make_rng(row))
 
-        return _Replicates(n_rep, self.returns, vectors).columns(call)
+        return _Replicates(n_rep, self.returns, vectors, context).columns(call)
 
 
 def has_rows(value: Any) -> bool:
@@ -113,26 +114,12 @@ def has_rows(value: Any) -> bool:
     return isinstance(value, Rows) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-@overload
 def each_replicate(
     analyse: Callable[..., Any], *, returns: str | Sequence[str] | None = None
-) -> EachReplicate: ...
-@overload
-def each_replicate(
-    analyse: Callable[..., Any],
-    first: np.ndarray,
-    /,
-    *data: np.ndarray,
-    returns: str | Sequence[str] | None = None,
-    vectors: Collection[str] = (),
-) -> dict[str, np.ndarray]: ...
-def each_replicate(
-    analyse: Callable[..., Any],
-    *data: np.ndarray,
-    returns: str | Sequence[str] | None = None,
-    vectors: Collection[str] = (),
-) -> Any:
+) -> EachReplicate:
     """Make a method that is called once per replicate.
+
+    If a call raises, its replicate has failed, and the error is recorded.
 
     Parameters
     ----------
@@ -140,23 +127,16 @@ def each_replicate(
         Function of one replicate. It returns a dict of numbers by column, or one number if there
         is one column. In a study with further `axes` it may return an array with a number for each
         position, such as `{"estimate": np.array([b_1, b_2])}`; NaN means that this position failed.
-        In a method of a study, its parameters name its arguments, and may include `rng`, the
-        replicate's own generator.
-    *data
-        Arrays with the replicate as first axis, to analyse now. Without them, the result is a
-        method for a study.
+        Its parameters name its arguments, and may include `rng`, the replicate's own generator.
     returns
         Names of the columns. Default: those of the first replicate that succeeds.
-    vectors
-        Names of columns with several numbers per replicate, the same number for all replicates.
-        Only with `data`: a study declares them in its rules.
 
     Returns
     -------
-    dict or EachReplicate
-        With `data`, columns `(rep,)` or `(rep, *axes)`. If needed there are two more: `error`, the
-        reason why a row has no values, and `warning`, the warnings of calls that returned. Without
-        `data`, a method that returns such columns.
+    EachReplicate
+        A method for a study. It returns columns `(rep,)` or `(rep, *axes)`. If needed there are
+        two more: `error`, the reason why a row has no values, and `warning`, the warnings of calls
+        that returned. Called with arrays by name, it analyses them at once, to try it out.
 
     Examples
     --------
@@ -166,16 +146,13 @@ def each_replicate(
     ...     if x.mean() <= 0:
     ...         raise ValueError("the mean is not positive")
     ...     return {"estimate": np.log(x.mean())}
-    >>> columns = each_replicate(logarithm, np.array([[1.0, 1.0], [-1.0, -2.0]]))
+    >>> method = each_replicate(logarithm)  # for `Study(methods={"logarithm": method})`
+    >>> columns = method(x=np.array([[1.0, 1.0], [-1.0, -2.0]]))
     >>> columns["estimate"].tolist(), columns["error"][1]
     ([0.0, nan], 'ValueError: the mean is not positive')
-    >>> method = each_replicate(logarithm)  # for `Study(methods={"logarithm": method})`
     """
     names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
-    if not data:
-        return EachReplicate(analyse, names)
-    rows = _Replicates(len(data[0]), names, vectors)
-    return rows.columns(lambda row: analyse(*(part[row] for part in data)))
+    return EachReplicate(analyse, names)
 
 
 class _Replicates:
@@ -189,8 +166,15 @@ class _Replicates:
         Names of the columns with several numbers per replicate.
     """
 
-    def __init__(self, n_rep: int, names: Sequence[str] | None, vectors: Collection[str]) -> None:
+    def __init__(
+        self,
+        n_rep: int,
+        names: Sequence[str] | None,
+        vectors: Collection[str],
+        context: BlockContext,
+    ) -> None:
         self.n_rep, self.names, self.vectors = n_rep, names, vectors
+        self.context, self.axes = context, context.axes
         self._kinds: dict[str, Kind] = {}
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
         self._plain = set[tuple[Any, ...]]()  # names and types of rows that need no more check
@@ -201,9 +185,8 @@ class _Replicates:
 
     def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
         """Call the function for each replicate and assemble the columns."""
-        context = current()
-        on_row, rows, plain = context.on_row, self._rows, self._plain
-        with drawing(context.within_replicate), recorded_warnings() as warned:
+        on_row, rows, plain = self.context.on_row, self._rows, self._plain
+        with recorded_warnings() as warned:
             for row in range(self.n_rep):
                 try:
                     returned = call(row)
@@ -227,7 +210,7 @@ class _Replicates:
         """Check the values of a replicate and put them in the order of the columns."""
         by_column, made = self._by_column(row, returned), []
         for name, value in by_column.items():
-            checked, kind = _checked_value(name, value, is_vector=name in self.vectors)
+            checked, kind = _checked_value(name, value, self.axes, is_vector=name in self.vectors)
             before = self._kinds.setdefault(name, kind)
             if before != kind:
                 raise ReturnedError(
@@ -243,7 +226,7 @@ class _Replicates:
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
         """Get the values by column name, and check that they have the names of earlier rows."""
-        values = _by_name(returned, self.names or tuple(self._kinds))
+        values = _by_name(returned, self.names or tuple(self._kinds), self.axes)
         expected = self.names or tuple(self._kinds) or tuple(values)
         absent = [name for name in expected if name not in values]
         more = [name for name in values if name not in expected and self.names is None]
@@ -260,7 +243,7 @@ class _Replicates:
 
     def _fail(self, row: int, error: Exception) -> None:
         """Record the error of a replicate, or raise it."""
-        if should_reraise(row, self.n_rep, error):
+        if should_reraise(self.context, row, error):
             raise error
         swallowed(error, row)
         self._failures[row] = reason(error)
@@ -274,7 +257,7 @@ class _Replicates:
         Errors are the same if their type and the line that raised them are; their texts may differ.
         """
         if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
-            raise_if_all_failed(self.n_rep, self._first_error)
+            raise_if_all_failed(self.context, self.n_rep, self._first_error)
 
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
@@ -299,15 +282,15 @@ def _shown(kind: Kind) -> str:
     return kind if isinstance(kind, str) else f"an array of shape {kind}"
 
 
-def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
+def _by_name(values: Any, names: Sequence[str], axes: Axes) -> Mapping[str, Any]:
     """Get the returned values by column name; a single value gets the only name."""
     if is_from_pandas(values, "DataFrame"):
-        values = _columns_of(values)
+        values = _columns_of(values, axes)
     if is_from_pandas(values, "Series"):
         values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
         is_one_column = len(names) == 1 and names[0] not in values
-        covered = any(set(labels) <= set(values) for labels in current().axes.values())
+        covered = any(set(labels) <= set(values) for labels in axes.values())
         return {names[0]: values} if is_one_column and covered else values
     if not names:
         raise ReturnedError(
@@ -322,14 +305,14 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     return {names[0]: values}
 
 
-def _columns_of(frame: Any) -> Mapping[str, Any]:
+def _columns_of(frame: Any, axes: Axes) -> Mapping[str, Any]:
     """Get the columns of a frame with one row, or with a row for each label of an axis.
 
     The labels are in its index, or in a column such as `term`.
     """
     if len(frame) == 1:
         return {str(name): frame[name].iloc[0] for name in frame}
-    for axis, labels in current().axes.items():
+    for axis, labels in axes.items():
         for column in (None, *frame.columns):  # None is the index
             texts = [str(label) for label in (frame.index if column is None else frame[column])]
             if set(labels) <= set(texts) or column == axis:
@@ -341,9 +324,8 @@ def _columns_of(frame: Any) -> Mapping[str, Any]:
     )
 
 
-def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, Kind]:
+def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> tuple[Any, Kind]:
     """Check a number, text, vector or array over the study's axes; return it with its kind."""
-    axes = current().axes
     if isinstance(returned, str):
         return returned, TEXT
     if type(returned) in NUMBERS and not is_vector:

@@ -15,10 +15,12 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.engine.columns import DERIVED, VECTOR
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
+from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
@@ -27,7 +29,7 @@ from simstudy.provenance.wrappers import cells_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import OWN_VALUES, Provenance
 
-LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
+LAYOUT = 4  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
 
@@ -151,26 +153,50 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
-    others = [*methods.values(), *derived]
-    traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *others])
-    by_part = dict(zip([*(kind[0].__name__ for kind in kinds), *methods], traces, strict=False))
-    in_order = iter(traces)
-    by_kind = dict(zip(kinds, in_order, strict=False))
+    others = _checked_traces([*methods.values(), *derived])
+    of_methods, of_derived = others[: len(methods)], others[len(methods) :]
     by_method = {
         name: _with_values(parts, traced)
-        for (name, parts), traced in zip(methods.items(), in_order, strict=False)
+        for (name, parts), traced in zip(methods.items(), of_methods, strict=True)
     }
-    made = _made_at_drawing(plan, in_order)
+    properties = {
+        name: _properties_read(kinds, parts, (traced, *of_derived))
+        for (name, parts), traced in zip(methods.items(), of_methods, strict=True)
+    } or {"": _properties_read(kinds, (), of_derived)}
+    pairs = list(itertools.product(kinds, dict.fromkeys(properties.values())))
+    of_kinds = _checked_traces([(*kinds[kind], Streams, *read) for kind, read in pairs])
+    by_kind = dict(zip(pairs, of_kinds, strict=True))
+    firsts = {kind: by_kind[kind, read] for kind, read in reversed(pairs)}
+    parts_traced = [*((kind[0].__name__, firsts[kind]) for kind in kinds)]
+    parts_traced += zip(methods, of_methods, strict=True)
+    traces = (*of_kinds, *others)
+    made = _made_at_drawing(plan, of_derived)
     return RunProvenance(
         Provenance(
-            _settings(plan) | made,
-            _values_of(plan, kinds, by_kind),
-            _codes(plan, kinds, by_kind, by_method),
+            _settings(plan),
+            _values_of(plan, kinds, firsts),
+            _codes(plan, kinds, by_kind, by_method, properties, made),
         ),
-        tuple(traces),
-        {name: traced.found for name, traced in by_part.items()},
+        traces,
+        {name: traced.found for name, traced in parts_traced},
         tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
     )
+
+
+def _properties_read(
+    kinds: Iterable[Kind], parts: Iterable[Any], traces: Iterable[Trace]
+) -> tuple[str, ...]:
+    """Name the properties of scenarios that a method reads; its scenario's code may read others.
+
+    Those that only measures read are not part of what a block depends on.
+    """
+    words = {word for traced in traces for word in traced.words}
+    for function in filter(callable, parts):
+        words |= inspect.signature(function).parameters.keys()
+    classes = {base for kind in kinds for part in kind for base in part.__mro__}
+    members = [member for base in classes for member in vars(base).items()]
+    names = {name for name, value in members if isinstance(value, property | cached_property)}
+    return tuple(sorted(names & words if BY_TEXT.isdisjoint(words) else names))
 
 
 def _unread(
@@ -188,7 +214,10 @@ def _unread(
         return
     read |= parameters
     for kind, alike in kinds.items():
-        read |= {name for base in kind[0].__mro__ for name in _words_of(vars(base).get("exact"))}
+        for base in kind[0].__mro__:
+            read |= {*_words_of(vars(base).get("exact"))}
+            for member in vars(base).values():  # measures may read properties
+                read |= {*_words_of(member.fget if isinstance(member, property) else None)}
         for factor in fields(kind[0]):
             levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
             if len(levels) > 1 and factor.name not in read:
@@ -237,14 +266,15 @@ def _is_option(held: object) -> bool:
 def _codes(
     plan: Plan,
     kinds: Mapping[Kind, Sequence[Scenario]],
-    by_kind: Mapping[Kind, Trace],
+    by_kind: Mapping[tuple[Kind, tuple[str, ...]], Trace],
     by_method: Mapping[str, Fingerprint],
+    properties: Mapping[str, tuple[str, ...]],
+    made: Fingerprint,
 ) -> dict[str, Fingerprint]:
     """Make the fingerprints of scenarios and their methods, by key."""
-    pairs = itertools.product(kinds, by_method or [""])
     known = {
-        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
-        for kind, method in pairs
+        (kind, method): _merged(by_kind[kind, read].found, by_method.get(method, {})) | made
+        for kind, (method, read) in itertools.product(kinds, properties.items())
     }
     kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
     return {
@@ -301,13 +331,11 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, Any]:
-    """The settings of vectors, and the code of columns derived when a block is drawn."""
-    settings: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
-    if not plan.keep_vectors:
-        settings["keep_vectors"] = False
+def _made_at_drawing(plan: Plan, traces: Iterable[Trace]) -> dict[str, str]:
+    """The stored vectors, and the code of columns derived when a block is drawn."""
     pairs = zip(plan.at_drawing, traces, strict=True)
-    return settings | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
+    vectors = {VECTOR + name: "#stored" for name in plan.stored_vectors}
+    return vectors | {DERIVED + name: _hash_of_trace(found) for name, found in pairs}
 
 
 def derived_provenance(

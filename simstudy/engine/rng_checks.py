@@ -14,7 +14,7 @@ import numpy as np
 
 from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import validate_columns
-from simstudy.engine.error_policy import current
+from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.methods import analysed, parameters_of
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
@@ -34,9 +34,11 @@ def is_deterministic(value: object) -> bool:
     return bool(getattr(getattr(value, "scenario", value), "deterministic", False))
 
 
-def check_streams(scenario: object, streams: Streams, columns: Any, n_rep: int) -> None:
+def check_streams(
+    context: BlockContext, scenario: object, streams: Streams, columns: Any, n_rep: int
+) -> None:
     """Record that replicates differ although no random stream was used."""
-    events = current().rng_events
+    events = context.rng_events
     if events is None or streams.asked or is_deterministic(scenario):
         return
     if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
@@ -54,7 +56,11 @@ def _differs(array: Any, n_rep: int) -> bool:
     return bool(((few != few[:1]) & is_number).any())
 
 
-def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, Any]]) -> None:
+def check_shared(
+    context: BlockContext,
+    data: Mapping[str, Any],
+    draw_other: Callable[[], Mapping[str, Any]],
+) -> None:
     """Record a random array that is the same for all replicates of a block.
 
     Parameters
@@ -64,7 +70,7 @@ def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, 
     draw_other
         Function that draws another block: a fixed design is the same there, a random one is not.
     """
-    events = current().rng_events
+    events = context.rng_events
     if events is None:
         return
     alike = [name for name, array in data.items() if _is_repeated(array)]
@@ -86,7 +92,12 @@ def _is_repeated(array: Any) -> bool:
 
 # ---------------------------------------------------------------- rows that depend on each other
 def check_rows(
-    plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
+    context: BlockContext,
+    plan: Plan,
+    scenario: Analysed,
+    streams: Streams,
+    data: Mapping[str, Any],
+    result: Any,
 ) -> None:
     """Record a method of whole blocks whose rows depend on other rows.
 
@@ -99,7 +110,7 @@ def check_rows(
     result
         Columns that the method returned for the whole block.
     """
-    events, method = current().rng_events, scenario.method
+    events, method = context.rng_events, scenario.method
     if events is None or isinstance(method.function, EachReplicate):
         return
     asked = {each.name for each in parameters_of(method.function)}

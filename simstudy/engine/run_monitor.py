@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.columns import BlockConstants
+from simstudy.engine.columns import refuse_other_constants
 from simstudy.engine.final_checks import Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
@@ -71,7 +72,7 @@ class RunMonitor:
     n_drawn: dict[str, int] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
     remarks: dict[tuple[str, str], str] = field(default_factory=dict)
-    _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
+    _constants: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check(self, result: TaskResult) -> None:
         """Check a finished task.
@@ -82,7 +83,7 @@ class RunMonitor:
             If more replicates failed than the study allows, or a column that is constant in each
             block differs between blocks.
         """
-        self._constants.check_further(result.constants)
+        refuse_other_constants(self._constants, result.constants)
         for key, kind in result.noticed:
             self.remark(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
         self._count_failures(result)

@@ -6,9 +6,8 @@ parent.
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,14 +16,12 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
-from simstudy.engine.error_policy import BlockContext, OnRow, is_machine_trouble
-from simstudy.engine.graceful_stop import BlockTimeoutError, time_limit, timeout_message
+from simstudy.engine.columns import BlockConstant, constants_among
+from simstudy.engine.error_policy import BlockContext, OnRow
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.thread_limits import drawn_with_one_thread, limit_new_pools
+from simstudy.engine.thread_limits import limit_new_pools
 from simstudy.engine.work_queue import BlockId
-from simstudy.errors import describe
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
 from simstudy.store.blocks import Store
@@ -91,50 +88,32 @@ class TaskResult(NamedTuple):
     constants: frozenset[BlockConstant] = frozenset()
 
 
+MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
+
+
 # ---------------------------------------------------------------- in the worker
 def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
-    begun = time.perf_counter()
+    begun, plan = time.perf_counter(), task.plan
     limit_new_pools()
-    drawn = drawn_with_one_thread(lambda: [*_draw_each(task, on_row)])
-    blocks, on_drawing, on_data, noticed = zip(*drawn, strict=True)
-    constants = constants_among(task.plan, blocks)
-    BlockConstants().check_further(constants)
+    for _ in range(MAX_DRAWS):
+        datasets = DatasetCache()
+        blocks, on_drawing, on_data, noticed = [], [], [], []
+        for scenario, number, key in task.blocks:
+            start, before = time.perf_counter(), datasets.seconds
+            context = BlockContext.of_block(plan, number, on_row)
+            blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
+            on_data.append(datasets.seconds - before)
+            on_drawing.append(time.perf_counter() - start - on_data[-1])
+            noticed += [(key, kind) for kind in context.rng_events or ()]
+        if not limit_new_pools():  # otherwise a library that was loaded has used several threads
+            break
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
-        noticed=tuple(itertools.chain.from_iterable(noticed)),
-        constants=constants,
+        noticed=tuple(noticed),
+        constants=constants_among(plan, blocks),
     )
-
-
-def _draw_each(
-    task: Task, on_row: OnRow | None
-) -> Iterator[tuple[Block, float, float, list[tuple[str, str]]]]:
-    """Draw each block; yield it with the seconds of drawing and of its data, and `noticed`."""
-    datasets = DatasetCache()
-    for block_id in task.blocks:
-        start, before = time.perf_counter(), datasets.seconds
-        context = BlockContext.of_block(task.plan, block_id.block, on_row)
-        block = _draw(task, block_id, datasets, context)
-        on_data = datasets.seconds - before
-        on_drawing = time.perf_counter() - start - on_data
-        noticed = [(block_id.key, kind) for kind in context.rng_events or ()]
-        yield block, on_drawing, on_data, noticed
-
-
-def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockContext) -> Block:
-    """Draw a block; record it as failed if it takes too long or the machine lacks resources."""
-    plan, scenario, number = task.plan, block_id.scenario, block_id.block
-    try:
-        with time_limit(task.block_seconds):
-            return draw_block(plan, scenario, number, datasets, context)
-    except BlockTimeoutError:
-        return failed_block(plan, scenario, number, timeout_message(task.block_seconds or 0.0))
-    except OSError as error:
-        if not is_machine_trouble(error):
-            raise
-        return failed_block(plan, scenario, number, describe(error), machine=True)
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:

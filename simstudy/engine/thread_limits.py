@@ -1,50 +1,27 @@
 """Limits BLAS, OpenMP, numba and torch to one thread, so that sums do not depend on the cores.
 
 Environment variables set the number for libraries that are loaded later, here and in worker
-processes. That is not enough: a library may be loaded already, be loaded inside `simulate`, or
-ignore its variable; OpenMP and numba have separate settings in each Python thread. So every thread
-checks its pools before it draws, and again after a task in which a library was loaded. Blocks
-that were drawn with more than one thread are drawn again.
+processes; `threadpoolctl` sets it for those that are loaded. OpenMP and numba have a setting in
+each Python thread, so every thread checks its pools before it draws a task, if a library was loaded
+since. A task that itself loaded a pool with several threads is drawn again.
 """
 
 import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from simstudy.errors import StudyError
 from simstudy.provenance.policy import THREAD_VARIABLES
 
-MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
-
-Drawn = TypeVar("Drawn")
-
-
-@dataclass
-class _Limits:
-    """The limits of this process, which the last holder to leave lifts."""
-
-    n_holders: int = 0
-    n_lifted: int = 0
-    n_shared: int = 0  # limits that other threads notice
-    lift: ExitStack = field(default_factory=ExitStack)
-
-
-class _Thread(threading.local):
-    """The libraries that a thread last saw."""
-
-    looked_at: object = None
-    has_drawn = False
-
-
 _lock = threading.RLock()
-_limits = _Limits()
-_thread = _Thread()
+_lift = ExitStack()  # restores the settings when the last holder leaves
+_n_holders = 0
+_n_lifted = 0
+_seen = threading.local()  # the libraries that a thread has checked
 
 
 @contextlib.contextmanager
@@ -54,55 +31,21 @@ def single_threaded() -> Iterator[None]:
     Contexts may be nested, and several threads may enter them at once: the last one to leave
     restores the settings. A library that read its variable within keeps one thread.
     """
+    global _n_holders, _n_lifted
     with _lock:
-        if not _limits.n_holders:
-            _limits.lift.callback(
-                _put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES}
-            )
+        if not _n_holders:
+            _lift.callback(_put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES})
             os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-        _limits.n_holders += 1
+        _n_holders += 1
     try:
         limit_new_pools()
         yield
     finally:
         with _lock:
-            _limits.n_holders -= 1
-            if not _limits.n_holders:
-                _limits.lift.close()
-                _limits.n_lifted += 1
-                _thread.has_drawn = False
-
-
-def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
-    """Call `draw`, again if a newly loaded library used more than one thread.
-
-    The thread has checked its pools before: `single_threaded` and `limit_new_pools` do so.
-
-    Parameters
-    ----------
-    draw
-        Function that draws the same in every call. It is called again if a library that it loaded
-        had more than one thread.
-
-    Raises
-    ------
-    StudyError
-        If there is more than one thread after every call.
-    """
-    n_wide = 0
-    while n_wide < MAX_DRAWS:
-        before = _limits.n_shared
-        drawn = draw()
-        _thread.has_drawn = True
-        wide = limit_new_pools()
-        if not wide and _limits.n_shared == before:
-            return drawn
-        n_wide += bool(wide)
-    raise StudyError(
-        f"simulate sets the number of threads itself: in each of {MAX_DRAWS} draws of a block "
-        f"{', '.join(wide)} had more than one, so that sums depend on the machine. Remove the code "
-        "that sets the number: the engine sets it to one."
-    )
+            _n_holders -= 1
+            if not _n_holders:
+                _lift.close()
+                _n_lifted += 1
 
 
 def _put_back(variables: dict[str, str | None]) -> None:
@@ -113,42 +56,54 @@ def _put_back(variables: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def limit_new_pools() -> list[str]:
-    """Limit new thread pools and return the names of those that had more than one thread.
+def limit_new_pools() -> bool:
+    """Limit thread pools, if a library was loaded or settings were restored since the last time.
 
-    The check takes one or two milliseconds, so it is made only if a library may have been loaded,
-    or settings were restored, since the last one.
+    The check takes one or two milliseconds.
+
+    Returns
+    -------
+    bool
+        Whether a pool had more than one thread.
     """
-    now = (_limits.n_lifted, libraries_loaded())
-    if now == _thread.looked_at:
-        return []
+    now = (_n_lifted, libraries_loaded())
+    if now == getattr(_seen, "libraries", None):
+        return False
     with _lock:
-        wide = [*_limit_native(), *_limit_numba(), *_limit_torch()]
-    _thread.looked_at = now
-    return wide
+        were_wide = _limit_pools()
+    _seen.libraries = now
+    return were_wide
 
 
 def libraries_loaded() -> object:
     """Return a value that changes when a library is loaded: the size of all mapped code.
 
-    Linux provides it within microseconds. Elsewhere it is the number of Python's modules, together
-    with whether the thread has drawn, so that there is one more check after its first block.
+    Linux provides it within microseconds. Elsewhere it is the number of Python's modules.
     """
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
         _, found, rest = file.read().partition(b"VmLib:")
         if found:
             return rest.partition(b"\n")[0]
-    return len(sys.modules), _thread.has_drawn
+    return len(sys.modules)
 
 
-def _limit_native() -> list[str]:
-    """Limit BLAS and OpenMP; OpenMP has its own limit in each Python thread."""
+def _limit_pools() -> bool:
     from threadpoolctl import ThreadpoolController
 
-    wide = [pool for pool in ThreadpoolController().lib_controllers if (pool.num_threads or 1) > 1]
-    for pool in wide:
-        _limited(partial(_set_native, pool), pool.num_threads, shared=pool.user_api != "openmp")
-    return [os.path.basename(pool.filepath) for pool in wide]
+    pools = ThreadpoolController().lib_controllers
+    found = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
+    numba: Any = sys.modules.get("numba")
+    with contextlib.suppress(AttributeError, ValueError):  # its pool does not run
+        numba.threading_layer()
+        found.append((numba.set_num_threads, numba.get_num_threads()))
+    torch: Any = sys.modules.get("torch")
+    with contextlib.suppress(AttributeError):
+        found.append((torch.set_num_threads, torch.get_num_threads()))
+    wide = [(set_threads, n_threads) for set_threads, n_threads in found if n_threads > 1]
+    for set_threads, n_threads in wide:
+        set_threads(1)
+        _lift.callback(set_threads, n_threads)
+    return bool(wide)
 
 
 def _set_native(pool: Any, n_threads: int) -> None:
@@ -159,34 +114,3 @@ def _set_native(pool: Any, n_threads: int) -> None:
     pool.set_num_threads(n_threads)
     if is_openblas:
         pool.clear_controlling_thread(force=True)
-
-
-def _limit_numba() -> list[str]:
-    """Limit numba's `parallel=True` pool if it runs; reading its size would start it."""
-    numba: Any = sys.modules.get("numba")
-    try:
-        numba.threading_layer()
-    except (AttributeError, ValueError):
-        return []
-    return _limit_where_more("numba", numba, shared=False)
-
-
-def _limit_torch() -> list[str]:
-    torch = sys.modules.get("torch")
-    there = hasattr(torch, "get_num_threads") and hasattr(torch, "set_num_threads")
-    return _limit_where_more("torch", torch, shared=True) if there else []
-
-
-def _limit_where_more(name: str, library: Any, *, shared: bool) -> list[str]:
-    n_threads = library.get_num_threads()
-    if n_threads <= 1:
-        return []
-    _limited(library.set_num_threads, n_threads, shared=shared)
-    return [name]
-
-
-def _limited(set_threads: Callable[[int], Any], n_threads: int, *, shared: bool) -> None:
-    """Limit one pool until the last context ends."""
-    set_threads(1)
-    _limits.lift.callback(set_threads, n_threads)
-    _limits.n_shared += shared

@@ -64,7 +64,6 @@ Comparisons, and policies for failures
     paired_methods                the same, by places on an axis
     unpaired                      two scenarios on independent replicates
     all_methods                   only replicates in which no method failed
-    impute_worst                  failures replaced by the worst value
     given                         any measure, restricted to replicates that meet a condition
 
 Building blocks
@@ -113,7 +112,7 @@ from simstudy.measures.estimation import (
     standardised_bias,
     variance,
 )
-from simstudy.measures.failures import all_methods, impute_worst
+from simstudy.measures.failures import all_methods
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
 from simstudy.measures.proportions import level_share, proportion
@@ -161,7 +160,6 @@ __all__ = [
     "empirical_se",
     "exaggeration",
     "given",
-    "impute_worst",
     "interval_score",
     "interval_width",
     "level_share",

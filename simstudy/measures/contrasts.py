@@ -79,11 +79,11 @@ def paired(
             trials=left.n_rep.astype(float),
             remark=of_both(left.remark, right.remark),
         )
-    joint = measure.in_groups(joint)
-    mcse = standard_error(joint)
+    groups = measure.over_groups(joint)
+    mcse = standard_error(groups)
     cautious = _with_one_more(measure, left, right, slope, weight, mcse)
     if scale == "difference":
-        freedom = independent_replicates(joint) - 1
+        freedom = independent_replicates(groups) - 1
         limits = intervals.student(joint.estimate, cautious, freedom, level=level)
     else:
         limits = _ratio_of_pairs(measure, left, right, cautious / np.abs(slope), level)
@@ -142,7 +142,7 @@ def _ratio_of_pairs(
     apart
         Error of (first estimate - ratio x second estimate).
     """
-    sides = [measure.in_groups(side) for side in (left, right)]
+    sides = [measure.over_groups(side) for side in (left, right)]
     errors = [standard_error(side, ddof=measure.ddof) for side in sides]
     reports = [
         measure.report(side, error, level=level) for side, error in zip(sides, errors, strict=True)

@@ -16,7 +16,7 @@ from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
-from simstudy.measures.groups import few_groups, grouped_sums, n_groups
+from simstudy.measures.groups import few_groups, group_means
 from simstudy.measures.remarks import FEW, NORMAL_ONLY, doubts, joined, of_both
 
 Bounds = Literal["normal", "wilson", "scaled", "ratio"]
@@ -38,15 +38,9 @@ class Formula(NamedTuple):
     estimate: str
     mcse: str
 
-    def in_groups(self, size: int) -> "Formula":
-        """Return the formulas for replicates that depend on each other in groups of `size`."""
-        if size == 1:
-            return self
-        averages = f"sd(averages of ψᵢ over groups of {size} replicates)/√(n/{size})"
-        return self._replace(mcse=averages)
-
 
 INFLUENCE = "sd(ψᵢ)/√n"
+TOO_FEW = "fewer than two replicates: no Monte Carlo error"
 BINOMIAL = "√(p(1 − p)/n)"
 WITHIN = "√(p(1 − p)/n₁), with n₁ (a random number) in the condition"
 NORMAL = "closed form for normal estimates (Morris et al. 2019)"
@@ -69,13 +63,9 @@ class Influence(NamedTuple):
     n_failed : int array (*cells)
         Replicates not used.
     trials : float array (*cells)
-        Denominator of a proportion: `n_rep`, or the number of replicates in its condition. For
-        dependent replicates it is the number of independent trials with the same error.
+        Denominator of a proportion: `n_rep`, or the number of replicates in its condition.
     n_given : int array (*cells) or None
         Replicates that the estimate is a share or a mean of; None if that is `trials`.
-    group_size
-        Consecutive replicates in a group. Replicates of a group may depend on each other;
-        groups are independent.
     plain : float array (*cells) or None
         Squared error of the plain measure with as many independent replicates; None if this
         measure is the plain one.
@@ -96,7 +86,6 @@ class Influence(NamedTuple):
     n_failed: Int[np.ndarray, " *cells"]
     trials: Float[np.ndarray, " *cells"]
     n_given: Int[np.ndarray, " *cells"] | None = None
-    group_size: int = 1
     plain: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     remark: Shaped[np.ndarray, " *cells"] | None = None
@@ -282,8 +271,15 @@ class Measure(ABC):
         Estimates
             The measure in each cell.
         """
-        influence = self.in_groups(self.influence(columns))
-        return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
+        influence = self.influence(columns)
+        groups = self.over_groups(influence)
+        found = self.report(groups, standard_error(groups, ddof=self.ddof), level=level)
+        counts = influence.n_rep, influence.n_failed, whole_trials(influence)
+        found = found._replace(**dict(zip(("n_rep", "n_failed", "n_given"), counts, strict=True)))
+        if self.group_size == 1:
+            return found
+        of_groups = TOO_FEW.replace("replicates", f"groups of {self.group_size} replicates")
+        return found._replace(reason=np.where(found.reason == TOO_FEW, of_groups, found.reason))
 
     def bind(self, context: MeasureContext) -> "Measure":
         """Return the measure as a study uses it, with the labels and the seed of the study.
@@ -342,8 +338,8 @@ class Measure(ABC):
         """Why its error requires independent replicates; empty if it does not."""
         return ""
 
-    def in_groups(self, influence: Influence) -> Influence:
-        """Mark influences as those of replicates in groups of `group_size`.
+    def over_groups(self, influence: Influence) -> Influence:
+        """Average influences over groups of `group_size` replicates, which count as replicates.
 
         Parameters
         ----------
@@ -353,9 +349,37 @@ class Measure(ABC):
         Returns
         -------
         Influence
-            The same with the group size.
+            Influences of groups; the same if replicates are independent.
         """
-        return influence._replace(group_size=self.group_size)
+        size = self.group_size
+        if size == 1:
+            return influence
+        n_lost = np.isnan(influence.psi).sum(axis=0)
+        psi, n_groups = group_means(influence.psi, influence.n_rep, size)
+        psi = np.where(
+            n_lost > influence.n_failed, np.nan, psi
+        )  # infinite values have no influence
+        plain, remark = influence.plain, influence.remark
+        if plain is None:
+            plain = standard_error(influence, ddof=self.ddof) ** 2
+        if self.counts_events:
+            remark = of_both(remark, few_groups(n_groups))
+
+        def of_groups(trials: np.ndarray) -> np.ndarray:
+            return np.asarray(np.maximum(trials / size, np.minimum(trials, 1.0)))
+
+        at_end = influence.at_end
+        return influence._replace(
+            psi=psi,
+            n_rep=n_groups,
+            n_failed=len(psi) - n_groups,
+            trials=of_groups(influence.trials),
+            n_given=None,
+            plain=plain,
+            remark=remark,
+            at_end=None if at_end is None else of_groups(at_end),
+            sides=None,
+        )
 
     def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         """Find the replicates that do not count, since they do not meet a condition.
@@ -426,7 +450,7 @@ class Measure(ABC):
         mcse = np.where(influence.n_rep < self.fewest, np.nan, mcse)
         reason = explain(influence, mcse, undefined=self.undefined, fewest=self.fewest)
         counts = influence.n_rep, influence.n_failed, whole_trials(influence)
-        plain = _plain_squares(influence, ddof=self.ddof)
+        plain = influence.plain
         if plain is not None and self.bounds == "wilson":
             influence = _with_trials_of(influence, mcse)
         lower, upper = within(self.interval(influence, mcse, level=level), self.span)
@@ -455,12 +479,10 @@ class Measure(ABC):
             Remarks; None if there are none.
         """
         if not self.counts_events:
-            psi = grouped_sums(influence.psi, influence.group_size)
-            return doubts(np.asarray(independent_replicates(influence)), mcse, psi)
-        remark = few_groups(influence.psi, influence.group_size)
+            return doubts(np.asarray(independent_replicates(influence)), mcse, influence.psi)
         if self.bounds != "scaled":
-            return remark
-        return of_both(remark, np.where(influence.n_rep < FEW, NORMAL_ONLY, ""))
+            return None
+        return np.where(influence.n_rep < FEW, NORMAL_ONLY, "")
 
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
@@ -621,31 +643,19 @@ def ratio_of_shares(above: Share, below: Share, *, level: float) -> intervals.In
 
 
 def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]:
-    """Number of independent replicates behind an error; of groups, if replicates are dependent.
+    """Number of independent replicates behind an error.
 
     Only replicates in the condition count. Weights do not change the number.
     """
-    if influence.group_size > 1:
-        return np.asarray(n_groups(influence.psi, influence.group_size), float)
     n = influence.n_rep if influence.n_given is None else influence.n_given
     return np.asarray(np.minimum(np.asarray(n, float), np.asarray(influence.trials, float)))
 
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
-    """Standard deviation of psi over the root of n; NaN if there are fewer than two trials.
-
-    For replicates in groups, the sums of the groups are used, and the number of groups (Liang &
-    Zeger 1986, Biometrika 73, 13-22).
-    """
+    """Standard deviation of psi over the root of n; NaN if there are fewer than two trials."""
     squares = _sum_of_squares(influence)
     undefined = ~np.isfinite(influence.estimate) | ~np.isfinite(squares)
-    n = influence.n_rep
-    if influence.group_size > 1:
-        groups = n_groups(influence.psi, influence.group_size)
-        with np.errstate(all="ignore"):
-            squares = squares * (n - ddof) * groups / (groups - ddof) / n
-        undefined = undefined | (groups < 2)
-    return root_mean(squares, n, influence.trials, undefined, ddof=ddof)
+    return root_mean(squares, influence.n_rep, influence.trials, undefined, ddof=ddof)
 
 
 def _sum_of_squares(influence: Influence) -> np.ndarray:
@@ -658,7 +668,6 @@ def _sum_of_squares(influence: Influence) -> np.ndarray:
         lost = np.isnan(psi)
         psi = np.where(lost, 0.0, psi)
     with np.errstate(all="ignore"):
-        psi = grouped_sums(psi, influence.group_size)
         squares = total(psi * psi)
     return np.where(lost.sum(axis=0) > influence.n_failed, np.nan, squares)
 
@@ -672,17 +681,9 @@ def root_mean(
     return np.where((np.asarray(trials) < 2) | undefined, np.nan, mcse)
 
 
-def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
-    """Squared error of the plain measure for independent replicates; None if this one is plain."""
-    if influence.plain is not None or influence.group_size == 1:
-        return influence.plain
-    return standard_error(influence._replace(group_size=1), ddof=ddof) ** 2
-
-
 def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
     """Set the trials to those of a share of independent replicates with this error."""
-    counts = influence.trials, influence.group_size
-    trials = independent_trials(influence.estimate, mcse, *counts)
+    trials = independent_trials(influence.estimate, mcse, influence.trials)
     plain = np.nan if influence.plain is None else influence.plain
     return influence._replace(trials=trials, plain=np.asarray(plain))
 
@@ -702,14 +703,11 @@ def explain(
     reason = np.full(np.shape(estimate), "", dtype=object)
     reason[~np.isfinite(mcse)] = "a replicate is infinite"
     reason[np.isnan(estimate)] = f"{undefined} (or a replicate is infinite)"
-    reason[few & ~np.isfinite(mcse)] = "fewer than two replicates: no Monte Carlo error"
+    reason[few & ~np.isfinite(mcse)] = TOO_FEW
     if fewest > 2:
         reason[~few & (influence.n_rep < fewest)] = (
             f"fewer than {fewest} replicates say nothing of its Monte Carlo error"
         )
-    if influence.group_size > 1:
-        lone = n_groups(influence.psi, influence.group_size) < 2
-        reason[lone] = "fewer than two groups of replicates: no Monte Carlo error"
     reason[np.asarray(influence.trials) == 0] = undefined
     reason[influence.n_rep == 0] = "no replicate could be used"
     return reason
@@ -737,16 +735,14 @@ def independent_trials(
     share: Float[np.ndarray, " *cells"],
     mcse: Float[np.ndarray, " *cells"],
     trials: Float[np.ndarray, " *cells"],
-    group_size: int,
 ) -> Float[np.ndarray, " *cells"]:
     """Trials of a share of independent replicates with this error: share (1 - share)/mcse^2.
 
-    If the error is 0, as for a share of 0, each group counts as one trial.
+    If the error is 0, as for a share of 0, these are `trials`.
     """
     with np.errstate(all="ignore"):
         found = np.asarray(share * (1 - share) / (mcse * mcse))
-    fewest = np.maximum(trials / group_size, np.minimum(trials, 1.0))
-    return np.where(np.isfinite(found) & (found > 0), found, fewest)
+    return np.where(np.isfinite(found) & (found > 0), found, trials)
 
 
 def wilson_within(

@@ -1,16 +1,14 @@
-"""Policies for replicates in which a method failed.
+"""Replicates in which all methods succeeded.
 
 Measures use the complete cases of each cell: a failure of one method does not affect another.
-If failures depend on the data, methods are then compared on different replicates. The other two
-policies avoid this.
+If failures depend on the data, methods are then compared on different replicates; `all_methods`
+compares them on the same.
 """
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from simstudy.array_types import Bool
-from simstudy.errors import DesignError, StudyError
+from simstudy.errors import StudyError
 from simstudy.measures.columns import Columns, align, pick
 
 
@@ -37,48 +35,6 @@ def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
     """
     failed = _failed(pick(columns, tuple(columns), measure="all_methods"), axis)
     return {name: _drop(np.asarray(column), failed, axis) for name, column in columns.items()}
-
-
-def impute_worst(columns: Columns, worst: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """Replace failed replicates by the worst value of each column.
-
-    Columns not named stay as they are.
-
-    Parameters
-    ----------
-    columns
-        Replicate columns of shape (rep, *axes), by name; NaN if a replicate failed.
-    worst
-        The value by column, such as `{"covered": 0, "reject": 0}`.
-
-    Returns
-    -------
-    dict[str, np.ndarray]
-        The columns, with the worst value where one was NaN.
-
-    Raises
-    ------
-    DesignError
-        If a worst value is NaN.
-    StudyError
-        If a column is absent.
-    """
-    pick(columns, tuple(worst), measure="impute_worst")
-    for name, value in worst.items():
-        _refuse_nan(name, value)
-    filled = {
-        name: np.where(np.isnan(columns[name]), value, columns[name])
-        for name, value in worst.items()
-    }
-    return {**columns, **filled}
-
-
-def _refuse_nan(name: str, value: float) -> None:
-    if np.isnan(value):
-        raise DesignError(
-            f"impute_worst({name!r}: nan) would leave failures as they are. Give the value that "
-            "counts most against a method, such as 0 for a share of successes."
-        )
 
 
 def _failed(columns: Columns, axis: int) -> Bool[np.ndarray, " rep *axes"]:

@@ -1,61 +1,47 @@
-"""Groups of dependent replicates, summed before errors are computed."""
+"""Replicates that depend on each other in groups of a fixed size."""
 
 import numpy as np
 
 from simstudy.array_types import Float, Int, Shaped
-from simstudy.errors import StudyError
 
 FEW_GROUPS = 20  # fewer groups get a remark: a normal interval is then too short
 
 
-def grouped_sums(
-    values: Float[np.ndarray, " rep *cells"], size: int
-) -> Float[np.ndarray, " group *cells"]:
-    """Sums of consecutive groups of values.
+def group_means(
+    psi: Float[np.ndarray, " rep *cells"], n_rep: Int[np.ndarray, " *cells"], size: int
+) -> tuple[Float[np.ndarray, " group *cells"], Int[np.ndarray, " *cells"]]:
+    """Average the influences of consecutive groups of replicates.
 
-    Raises
-    ------
-    StudyError
-        If the last group is incomplete.
+    The influence of a group is such that the groups' mean is the error of the estimate, as it is
+    of replicates (Liang & Zeger 1986, Biometrika 73, 13-22). The last group may be smaller.
+
+    Parameters
+    ----------
+    psi
+        Influences of replicates; NaN if a replicate was not used.
+    n_rep
+        Replicates used.
+
+    Returns
+    -------
+    tuple
+        Influences of groups, NaN for a group without used replicates; and the number of groups
+        with used ones.
     """
-    if size == 1:
-        return values
-    if len(values) % size:
-        raise StudyError(
-            f"{len(values)} replicates are not a whole number of groups of {size}, so the last "
-            "group is incomplete and has no known error. Give whole groups."
-        )
-    sums = values[::size].astype(float)
+    pad = [(0, -len(psi) % size), *[(0, 0)] * (psi.ndim - 1)]
+    used = np.pad(~np.isnan(psi), pad)
+    values = np.where(used, np.pad(psi, pad), 0.0)
+    sums, is_used = values[::size], used[::size]
     for member in range(1, size):
-        sums += values[member::size]
-    return sums
+        sums, is_used = sums + values[member::size], is_used | used[member::size]
+    n_groups = np.asarray(is_used.sum(axis=0))
+    with np.errstate(all="ignore"):
+        return np.where(is_used, sums * (n_groups / n_rep), np.nan), n_groups
 
 
-def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray, " *cells"]:
-    """The number of groups with a used replicate (influence not NaN)."""
-    used = grouped_sums((~np.isnan(psi)).astype(float), size)
-    return np.asarray((used > 0).sum(axis=0))
-
-
-def few_groups(
-    psi: Float[np.ndarray, " rep *cells"], size: int
-) -> Shaped[np.ndarray, " *cells"] | None:
+def few_groups(n_groups: Int[np.ndarray, " *cells"]) -> Shaped[np.ndarray, " *cells"] | None:
     """Remarks on cells whose error rests on few groups; None if there are none."""
-    if size == 1:
-        return None
-    groups = n_groups(psi, size)
-    few = (groups >= 2) & (groups < FEW_GROUPS)
+    few = (n_groups >= 2) & (n_groups < FEW_GROUPS)
     words = "groups are few to know an error by: its interval is too short"
-    lines = [f"{n} {words}" for n in groups.flat]
+    lines = [f"{n} {words}" for n in n_groups.flat]
     return np.where(few, np.reshape(lines, few.shape), "") if few.any() else None
-
-
-def on_first_of_groups(
-    sums: Float[np.ndarray, " group *cells"], size: int
-) -> Float[np.ndarray, " rep *cells"]:
-    """Put the sum of each group on its first member, 0 on the others."""
-    if size == 1:
-        return sums
-    spread = np.zeros((len(sums) * size, *sums.shape[1:]))
-    spread[::size] = sums
-    return spread

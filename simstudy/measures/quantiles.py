@@ -151,7 +151,7 @@ class _Quantile(Measure):
         below = np.where(np.isnan(x), np.nan, (x <= report.estimate) - self.p)
         n = report.n_rep
         share = Influence(report.estimate, below, n, report.n_failed, n.astype(float))
-        return standard_error(self.in_groups(share), ddof=0)
+        return standard_error(self.over_groups(share), ddof=0)
 
     def _values(self, data: Sample) -> np.ndarray:
         """Values of the column, or their distances from the truth; NaN if not used."""

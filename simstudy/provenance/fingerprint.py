@@ -58,6 +58,8 @@ CONSTRUCTORS = frozenset(
 )
 """Methods that make an object: the attributes that they assign are its content."""
 
+PROPERTIES = (property, functools.cached_property)
+
 
 class Key(NamedTuple):
     """The key of an entry: module and name of a definition or constant.
@@ -524,12 +526,22 @@ class Walk:
             yield self.token(type(kind), module)
         changed = self._changed_by_methods(kind)
         for member, value in self._members(kind):
-            if is_code(value) or member not in changed:
+            if isinstance(value, PROPERTIES):
+                self._property(kind, member, value)
+            elif is_code(value) or member not in changed:
                 yield f"{member}={self.token(value, module)}"
         if is_dataclass(kind):
             parameters = vars(kind).get("__dataclass_params__")
             yield repr([(name, getattr(parameters, name, None)) for name in DATACLASS_PARAMETERS])
             yield from (self._field(entry, module) for entry in fields(kind))
+
+    def _property(self, kind: type, member: str, value: object) -> None:
+        """Enter a property apart from its class, if other code names it."""
+        words = self._before.words if self._before else {member}
+        if member in words or not policy.BY_TEXT.isdisjoint(words):
+            module = str(kind.__module__)
+            key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
+            self._enter(key, self.token(value, module))
 
     def _members(self, kind: type) -> list[tuple[str, object]]:
         """List the members that a class body defines; `exact` only if other code names it."""

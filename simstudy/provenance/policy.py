@@ -145,3 +145,6 @@ _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 """Members of a class that Python derives from the others."""
+
+BY_TEXT = frozenset({"getattr", "attrgetter", "getmembers", "vars", "dir", "__getattribute__"})
+"""Names in code that may read any attribute of an object, by a text."""

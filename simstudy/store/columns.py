@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from simstudy.design.plan import Plan
 from simstudy.errors import StudyError, nearest
-from simstudy.measures import impute_worst
 from simstudy.store.arrow_schema import (
     CELL_ERROR,
     CONVERGED,
@@ -66,6 +65,11 @@ def _read_back(
         return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
     if _nothing_came_back(table):
         return np.full((len(table), *plan.shape), np.nan)
+    if name in plan.vectors:
+        raise StudyError(
+            f"vector {name!r} is not stored: columns derived from it are stored in its place. To "
+            f"store both, use Rules(store_vectors=({name!r},))."
+        )
     raise StudyError(
         f"a measure reads column {name!r}, which simulate did not return; "
         + nearest(name, simulated_columns(available() if available else table.column_names))
@@ -227,12 +231,6 @@ def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.nda
     full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
     void = failed_cell_mask(full, failed, n_inner=n_inner)
     return full if void is None else np.where(void, np.nan, full)
-
-
-def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Mapping[str, Any]:
-    """Replace failed values by the values in `worst`."""
-    named = {name: value for name, value in worst.items() if name in columns}
-    return impute_worst(columns, named) if named else columns
 
 
 # ---------------------------------------------------------------- errors and warnings

@@ -39,11 +39,9 @@ def result_of(
         labels=study.headings,
         claimed=study.claims,
         answer=study.answer,
-        worst=study.rules.worst,
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,
-        group_size=study.rules.group_size,
     )
     return Result(details)
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from simstudy.analysis.precision import Target, grown_until_precise
+from simstudy.analysis.precision import grown_until_precise
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.loop import Loop
+from simstudy.engine.per_replicate import recorded_warnings
 from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
-from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import compact
 from simstudy.store.files import translate_io_errors
-from simstudy.store.run_records import merge_records
 from simstudy.store.runs import StudyFolder, record_run
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, read_seconds
@@ -51,14 +50,106 @@ def run(study: StudySpec, options: RunOptions) -> Result:
         If the budget is spent before every scenario has a block.
     """
     with progress_of(study.name, options.progress) as progress:
-        under_way = _Run.begun(study, options, progress)
+        plan, home, loop = _begin(study, options, progress)
         with (
-            translate_io_errors(under_way.home.store.files),
+            translate_io_errors(home.store.files),
             time_budget(read_seconds(options.budget)) as is_spent,
         ):
-            sizes = under_way.draw(is_spent)
-            under_way.compact()
-        return under_way.result(sizes)
+            sizes, n_left = _draw(study, options, plan, home, loop, is_spent)
+            loop.compact(is_all=options.is_all)
+        details = result_of(study, plan, home, loop.stats, sizes).details
+        return Result(replace(details, targets=options.targets(study), n_left=n_left))
+
+
+def _begin(
+    study: StudySpec, options: RunOptions, progress: Progress
+) -> tuple[Plan, StudyFolder, Loop]:
+    """Check the data, open the folder, compare stored blocks of other code."""
+    plan = options.planned(study)
+    _check_data(plan)
+    provenance = compute_provenance(plan)
+    home = StudyFolder.open(
+        plan.work_units,
+        options.out,
+        provenance.of_blocks,
+        at_once=options.is_all,
+        label=share_label(plan.work_units, provenance.of_blocks, options.share),
+    )
+    workers = options.workers.limited(study.rules.block_seconds)
+    notes = _compared_with_other_code(plan, home, provenance, workers, options)
+    unused = [home.describe_unused()] if options.is_all else []
+    for note in filter(None, notes + unused):
+        _say(note, progress)
+    loop = Loop(
+        plan.work_units,
+        home.store,
+        workers,
+        progress,
+        folder=home.path,
+        provenance=provenance,
+        try_measures=partial(_try_measures, study, plan, home),
+        on_first=partial(record_run, home.blocks, home.store) if home.blocks is not None else None,
+    )
+    loop.stats.notes += notes
+    return plan, home, loop
+
+
+def _draw(
+    study: StudySpec,
+    options: RunOptions,
+    plan: Plan,
+    home: StudyFolder,
+    loop: Loop,
+    is_spent: Callable[[], bool],
+) -> tuple[Sizes, int]:
+    """Draw until all is stored or time is up.
+
+    Returns
+    -------
+    tuple
+        The replicates by scenario key, and the blocks that were not drawn.
+    """
+    sizes = options.sizes(plan)
+    try:
+        if options.retry:
+            loop.redraw_failures(plan.drawn_sizes(sizes))
+        if options.redraw:
+            _draw_again(options, plan, loop, sizes)
+        loop.draw(plan.drawn_sizes(sizes), options.share)
+        grown = grown_until_precise(
+            sizes,
+            options.targets(study),
+            partial(result_of, study, plan, home, loop.stats),
+            lambda more: loop.draw(plan.drawn_sizes(more)),
+            ceiling=options.max_rep,
+        )
+    except OutOfTime as stop:
+        stored = blocks_of_each(plan, home.store)
+        if not options.is_all or not is_spent() or not min(stored.values()):
+            raise
+        return _balanced(options, plan, stored), stop.n_left
+    return grown, 0
+
+
+def _draw_again(options: RunOptions, plan: Plan, loop: Loop, sizes: Sizes) -> None:
+    """Draw stored blocks again although nothing changed, and say what did not repeat."""
+    chosen = options.redraw or ()
+    units = plan.work_units.keys.items()
+    keys = [key for key, drawn in units if True in chosen or method_of(drawn) in chosen]
+    drawn = loop.draw_again(plan.drawn_sizes(sizes), keys)
+    if drawn is not None:
+        note = repeated(plan.work_units, *drawn)
+        _say(note, loop.progress)
+        loop.stats.notes.append(note)
+
+
+def _balanced(options: RunOptions, plan: Plan, n_blocks: Sizes) -> Sizes:
+    """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
+    size, least = plan.block_size, min(n_blocks.values())
+    if options.is_by_scenario:
+        wanted = options.sizes(plan).items()
+        return {key: min(n, n_blocks[key] * size) for key, n in wanted}
+    return {key: (n if options.precision else least) * size for key, n in n_blocks.items()}
 
 
 def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
@@ -70,153 +161,6 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
         texts += remarks_of(result)
     for text in texts:
         warnings.warn(text, stacklevel=stacklevel + 1)
-
-
-@dataclass
-class _Run:
-    """A run with its folder.
-
-    Parameters
-    ----------
-    n_left
-        Blocks that were not drawn when the budget was spent.
-    """
-
-    study: StudySpec
-    options: RunOptions
-    plan: Plan
-    home: StudyFolder
-    work: Loop
-    targets: Sequence[Target]
-    n_left: int = field(default=0, init=False)
-    _is_checked: bool = field(default=False, init=False)
-    _written: list[str] = field(default_factory=list, init=False)
-
-    @classmethod
-    def begun(cls, study: StudySpec, options: RunOptions, progress: Progress) -> _Run:
-        """Check the data, open the folder, and adopt blocks if requested."""
-        plan = options.planned(study)
-        _check_data(plan)
-        provenance = compute_provenance(plan)
-        home = StudyFolder.open(
-            plan.work_units,
-            options.out,
-            provenance.of_blocks,
-            at_once=options.is_all,
-            label=share_label(plan.work_units, provenance.of_blocks, options.share),
-        )
-        workers = options.workers.limited(study.rules.block_seconds)
-        notes = _compared_with_other_code(plan, home, provenance, workers, options)
-        unused = [home.describe_unused()] if options.is_all else []
-        for note in filter(None, notes + unused):
-            _say(note, progress)
-        work = Loop(
-            plan.work_units,
-            home.store,
-            workers,
-            progress,
-            folder=home.path,
-            provenance=provenance,
-            group_size=study.rules.group_size,
-        )
-        work.stats.notes += notes
-        started = cls(study, options, plan, home, work, options.targets(study))
-        work.on_result = started._take
-        return started
-
-    def draw(self, is_spent: Callable[[], bool]) -> Sizes:
-        """Draw until all is stored or time is up, and return the replicates by scenario key."""
-        sizes = self.options.sizes(self.plan)
-        try:
-            if self.options.retry:
-                self.work.redraw_failures(self.plan.drawn_sizes(sizes))
-            if self.options.redraw:
-                self._draw_again(sizes)
-            self._draw_missing(sizes, self.options.share)
-            return grown_until_precise(
-                sizes,
-                self.targets,
-                self._result,
-                self._draw_missing,
-                ceiling=self.options.ceiling(self.study),
-            )
-        except OutOfTime as stop:
-            there = blocks_of_each(self.plan, self.home.store)
-            if not self.options.is_all or not is_spent() or not min(there.values()):
-                raise
-            self.n_left = stop.n_left
-            return self._balanced(there)
-
-    def _draw_again(self, sizes: Sizes) -> None:
-        """Draw stored blocks again although nothing changed, and say what did not repeat."""
-        chosen = self.options.redraw or ()
-        units = self.plan.work_units.keys.items()
-        keys = [key for key, drawn in units if True in chosen or method_of(drawn) in chosen]
-        drawn = self.work.draw_again(self.plan.drawn_sizes(sizes), keys)
-        if drawn is not None:
-            note = repeated(self.plan.work_units, *drawn)
-            _say(note, self.work.progress)
-            self.work.stats.notes.append(note)
-
-    def _draw_missing(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
-        drawn_sizes = self.plan.drawn_sizes(sizes)
-        if not self._is_checked and self.work.missing(drawn_sizes, shard):
-            self._is_checked = self._check_measures(None)
-        self.work.draw(drawn_sizes, shard)
-
-    def _take(self, result: TaskResult) -> None:
-        """Record the run and compute the measures with the first results: mistakes show early."""
-        if self.home.blocks is not None and not self._written:
-            record_run(self.home.blocks, self.home.store)
-        self._written += result.files
-        self._is_checked = self._is_checked or self._check_measures(result.files)
-
-    def _check_measures(self, files: Sequence[str] | None) -> bool:
-        """Compute the measures from a first block and return whether there was one."""
-        store = self.home.store
-        if files is not None:
-            store = self._store_of(files)
-        of_each = self.plan.drawn_keys.items()
-        key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
-        if key is not None:
-            first = self.plan.only([self.plan.keys[key]])
-            sizes = {key: self.plan.block_size}
-            home = replace(self.home, store=store)
-            try_measures(result_of(self.study, first, home, RunStats(), sizes))
-        store.close()
-        return key is not None
-
-    def compact(self) -> None:
-        """Merge small files; a share merges only its own."""
-        if self.options.is_all:
-            compact(self.home.store)
-            if self.work.blocks_folder is not None:
-                merge_records(self.work.blocks_folder)
-        elif self._written:
-            compact(self._store_of(self._written), most_files=1)
-            self.home.store.scan()
-
-    def _store_of(self, files: Sequence[str]) -> Store:
-        """The store restricted to some files."""
-        return self.home.store.reopened(only_files=files)
-
-    def _balanced(self, sizes: Sizes) -> Sizes:
-        """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
-        n_blocks = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
-        n_each = {key: n * self.study.block_size for key, n in n_blocks.items()}
-        if self.options.is_by_scenario:
-            wanted = self.options.sizes(self.plan).items()
-            return {key: min(n, sizes[key] * self.study.block_size) for key, n in wanted}
-        return n_each
-
-    def _result(self, sizes: Sizes) -> Result:
-        work = self.work
-        return result_of(self.study, self.plan, self.home, work.stats, sizes)
-
-    def result(self, sizes: Sizes) -> Result:
-        """Make the result."""
-        details = self._result(sizes).details
-        return Result(replace(details, targets=self.targets, n_left=self.n_left))
 
 
 def _compared_with_other_code(
@@ -257,6 +201,16 @@ def _check_data(plan: Plan) -> None:
 
 
 # ---------------------------------------------------------------- measures of a first block
+def _try_measures(study: StudySpec, plan: Plan, home: StudyFolder, store: Store) -> bool:
+    """Compute the measures from a first block in a store; false if it has none."""
+    of_each = plan.drawn_keys.items()
+    key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
+    if key is not None:
+        first, sizes = plan.only([plan.keys[key]]), {key: plan.block_size}
+        try_measures(result_of(study, first, replace(home, store=store), RunStats(), sizes))
+    return key is not None
+
+
 def try_measures(result: Result) -> None:
     """Compute every measure from the replicates of one block, to find mistakes early.
 
@@ -268,8 +222,7 @@ def try_measures(result: Result) -> None:
     if result.n_failed == sum(result.n_rep.values()):  # no replicate to compute a measure from
         return
     (scenario,), declared = result.plan.scenarios, result.details.declared
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # they may be due to the few replicates
+    with recorded_warnings(), np.errstate(all="ignore"):  # they may be due to the few replicates
         estimate = result.details.estimator(declared)
         for measure in declared:
             try:
@@ -282,6 +235,6 @@ def try_measures(result: Result) -> None:
                 raise StudyError(
                     f"{scenario!r}: measure {measure.name!r} cannot be computed from the first "
                     f"block: {describe(error)}. The run stopped, because the error would be the "
-                    "same for all blocks. Check that the columns, the truth and worst=... have "
-                    "the shapes and types that the measure needs."
+                    "same for all blocks. Check that the columns and the truth have the shapes "
+                    "and types that the measure needs."
                 ) from error

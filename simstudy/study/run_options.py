@@ -17,7 +17,7 @@ from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
 from simstudy.remote import Place
 from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep, check_whole_groups
+from simstudy.study.validation import check_n_rep
 from simstudy.validation import as_whole, check_one_of, check_whole
 
 Out = str | os.PathLike[str] | Place | None
@@ -202,10 +202,6 @@ class RunOptions:
         """The precision targets."""
         return read_targets(self.precision or {}, study.measures)
 
-    def ceiling(self, study: StudySpec) -> int:
-        """The maximum number of replicates of a scenario, in whole groups."""
-        return self.max_rep - self.max_rep % study.rules.group_size
-
     def planned(self, study: StudySpec) -> Plan:
         """The plan of the study."""
         return study.plan(self.seed)
@@ -275,16 +271,14 @@ def _is_level(level: str, text: str) -> bool:
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
-    """Count the replicates of a pilot: at most `PILOT_REP` or two blocks, in whole groups."""
-    ceiling = max(2 * study.block_size, PILOT_REP)
-    return min(n_rep, ceiling + -ceiling % study.rules.group_size)
+    """Count the replicates of a pilot: at most `PILOT_REP` or two blocks."""
+    return min(n_rep, max(2 * study.block_size, PILOT_REP))
 
 
 # ---------------------------------------------------------------- one by one
 def _check_size(n_rep: Any, study: StudySpec) -> None:
     check_n_rep(n_rep)
     check_n_blocks(n_rep, study.block_size)
-    check_whole_groups(study.rules.group_size, n_rep)
 
 
 def check_n_blocks(n_rep: int, block_size: int) -> None:

@@ -11,7 +11,7 @@ from simstudy.analysis.result import Figure, MakesTable
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import format_names, shown
-from simstudy.engine.derived import source_columns
+from simstudy.engine.derived import derived_at_drawing, read_by
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
 from simstudy.study.validation import check_declared
@@ -67,11 +67,6 @@ class Rules:
         for example for a method that cannot work in some scenarios.
     may_be_missing
         Float columns in which NaN is a result and not a failure.
-    on_failure
-        `record` keeps a failed replicate as a row with its error and leaves it out of the measures;
-        `abort` stops the run; `impute_worst` records it and counts it as `worst`.
-    worst
-        Worst value of each column, for `impute_worst`: the one that counts most against a method.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
@@ -79,8 +74,8 @@ class Rules:
         Factors whose values share random numbers (common random numbers).
     group_size
         Number of consecutive replicates that may depend on each other, as antithetic or stratified
-        draws do; groups are independent. Monte Carlo errors are then computed from groups, and
-        numbers of replicates must be multiples of the group size.
+        draws do; groups are independent. Monte Carlo errors are then computed from groups. The
+        block size must be a multiple of it.
     across_replicates
         Methods that combine the replicates of a block on purpose, as an empirical Bayes estimate
         does. For every other block method without random numbers, a few rows of the first block
@@ -88,9 +83,10 @@ class Rules:
     vectors
         Lengths of columns with one more axis, such as a p-value for each test point, by name: a
         number, or the name of a field or property of the scenario. Measures cannot read vectors,
-        only columns derived from them.
-    keep_vectors
-        Whether vectors are stored; if not, only the columns derived from them are.
+        only columns derived from them. These are computed when a block is drawn, and stored in the
+        vector's place; a vector from which nothing is derived is stored itself.
+    store_vectors
+        Vectors to store although columns are derived from them, such as those that a figure reads.
     rtol
         Relative differences up to which numbers count as equal where stored blocks are compared
         with blocks that are drawn again, by column: `{"estimate": 1e-6}` for a method that iterates
@@ -99,14 +95,12 @@ class Rules:
 
     max_failed: float | None = None
     may_be_missing: tuple[str, ...] = ()
-    on_failure: str = "record"
-    worst: Mapping[str, float] = field(default_factory=dict)
     block_seconds: float | None = None
     common: tuple[str, ...] = ()
     group_size: int = 1
     across_replicates: tuple[str, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
-    keep_vectors: bool = True
+    store_vectors: tuple[str, ...] = ()
     rtol: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -202,31 +196,31 @@ class StudySpec:
             block_size=self.block_size,
             common=tuple(self.rules.common),
             may_be_missing=tuple(self.rules.may_be_missing),
-            on_failure=self.rules.on_failure,
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
             ),
             vectors=self.rules.vectors,
             derived=derived,
-            at_drawing=self._at_drawing(derived),
-            keep_vectors=self.rules.keep_vectors,
+            at_drawing=derived_at_drawing(derived, self.rules.vectors),
+            stored_vectors=self._stored_vectors,
             max_failed=self.rules.max_failed,
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
             across_replicates=tuple(self.rules.across_replicates),
             rtol=dict(self.rules.rtol),
+            group_size=self.rules.group_size,
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:
         """The columns that each setting names; empty if there are several scenario classes."""
         if len({type(scenario) for scenario in self.scenarios}) > 1:
             return {}
-        return {
-            "may_be_missing": tuple(self.rules.may_be_missing),
-            "worst": tuple(self.rules.worst),
-        }
+        return {"may_be_missing": tuple(self.rules.may_be_missing)}
 
-    def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
-        """The derived columns computed when a block is drawn: those of vectors not stored."""
-        not_stored: set[str] = set() if self.rules.keep_vectors else set(self.rules.vectors)
-        return tuple(d.name for d in derived if not_stored.intersection(source_columns(derived, d)))
+    @property
+    def _stored_vectors(self) -> tuple[str, ...]:
+        """The vectors from which nothing is derived, and those named."""
+        read = {name for function in self.derived.values() for name in read_by(function)}
+        return tuple(
+            n for n in self.rules.vectors if n not in read or n in self.rules.store_vectors
+        )

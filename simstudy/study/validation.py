@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from simstudy.design import Scenario, check_distinct
 from simstudy.engine.workers import check_block_seconds
-from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
-from simstudy.validation import check_file_name, check_one_of, check_whole, file_name
+from simstudy.validation import check_file_name, check_whole, file_name
 
 if TYPE_CHECKING:
     from simstudy.study.spec import StudySpec
@@ -21,7 +21,6 @@ SUMMARY_COLUMNS = (
     *("variance_reduction", "n_effective", "remark"),
 )
 SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
-ON_FAILURE = ("record", "abort", "impute_worst")
 
 
 # ---------------------------------------------------------------- names
@@ -172,7 +171,8 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
 
 
 def check_vectors(study: "StudySpec") -> None:
-    """Check that no measure reads a vector."""
+    """Check that no measure reads a vector, and that vectors to store are declared."""
+    check_known("store_vectors", study.rules.store_vectors, "vector", study.rules.vectors)
     for measure in study.measures:
         for name in set(measure.reads) & set(study.rules.vectors):
             raise StudyError(
@@ -181,14 +181,8 @@ def check_vectors(study: "StudySpec") -> None:
             )
 
 
-def check_policy(on_failure: str, worst: Mapping[str, float], max_failed: Any) -> None:
-    """Check the policy for failures, its worst values and the proportion that may fail."""
-    check_one_of("on_failure", on_failure, ON_FAILURE, StudyError)
-    if bool(worst) != (on_failure == "impute_worst"):
-        raise StudyError(
-            f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
-            "value of each column that measures read, and nothing else does."
-        )
+def check_max_failed(max_failed: Any) -> None:
+    """Check the proportion of replicates that may fail."""
     if max_failed is not None and not 0 <= max_failed <= 1:
         raise StudyError(
             f"max_failed={max_failed!r} is not allowed: must be the proportion of replicates that "
@@ -224,16 +218,6 @@ def check_block_size(size: Any, group_size: Any) -> None:
         )
 
 
-def check_whole_groups(group_size: int, n_rep: int) -> None:
-    """Refuse a number of replicates that is not a multiple of the group size."""
-    if n_rep % group_size:
-        near = max(1, round(n_rep / group_size)) * group_size
-        raise ConfigError(
-            f"n_rep={n_rep}: must be a multiple of the group size, {group_size}; nearest that "
-            f"works: n_rep={near}"
-        )
-
-
 def check_n_rep(n_rep: Any) -> None:
     """Check that `n_rep` is an integer of at least 1."""
     check_whole("n_rep", n_rep, least=1, usual=1000)
@@ -264,8 +248,7 @@ def check_declared(study: "StudySpec") -> None:
     check_columns(study, factors)
     check_block_size(study.block_size, study.rules.group_size)
     check_n_rep(study.n_rep)
-    check_whole_groups(study.rules.group_size, study.n_rep)
-    check_policy(study.rules.on_failure, study.rules.worst, study.rules.max_failed)
+    check_max_failed(study.rules.max_failed)
     check_block_seconds(study.rules.block_seconds)
     check_rtol(study.rules.rtol)
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)

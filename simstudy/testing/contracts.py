@@ -300,7 +300,7 @@ class ExperimentContracts:
             f"exact() of {smoke.name} has only NaN for {', '.join(only_nan)} in all scenarios, so "
             "nothing is compared with it. Return known values, or leave it out"
         )
-        held = list(comparisons(enough_for_truth(smoke), study))
+        held = list(comparisons(enough_for_truth(smoke)))
         measures = [measure.name for measure in smoke.study.measures]
         names = [
             name for name in measures if any(comparison.measure == name for comparison in held)

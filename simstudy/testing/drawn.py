@@ -1,7 +1,6 @@
 """Runs, blocks and figures of an experiment, drawn again for its contracts."""
 
 import dataclasses
-import functools
 import json
 import os
 import pickle
@@ -16,8 +15,8 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.cli import main
-from simstudy.engine.block import simulate_columns
-from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.block import draw_columns
+from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.figures.save import save_figure
 from simstudy.lazy import special
 from simstudy.store.arrow_schema import ERROR
@@ -37,8 +36,9 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
     with single_threaded():
         for place, block in places:
             scenario = plan.keys[keys[place]]
-            drawing = functools.partial(simulate_columns, plan, scenario, block)
-            columns[keys[place], block] = drawn_with_one_thread(drawing)
+            columns[keys[place], block] = draw_columns(plan, scenario, block)
+            if limit_new_pools():  # a library that was loaded has used several threads
+                columns[keys[place], block] = draw_columns(plan, scenario, block)
     return {address: _without_errors(found) for address, found in columns.items()}
 
 

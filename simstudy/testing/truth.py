@@ -9,7 +9,6 @@ from simstudy.analysis.result import Result
 from simstudy.lazy import special, stats
 from simstudy.measures import Estimates, Measure
 from simstudy.provenance.scenario_id import identity
-from simstudy.store.columns import imputed
 from simstudy.study import Study
 from simstudy.testing.drawn import Smoke
 
@@ -65,13 +64,13 @@ def format_caught(name: str, comparisons: Sequence[Comparison], limit: float) ->
     return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
 
 
-def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
+def comparisons(result: Result) -> Iterator[Comparison]:
     """Compare every exact value of a scenario with its estimate."""
     for scenario in result.plan.scenarios:
         declared = scenario.exact() if hasattr(scenario, "exact") else {}
         for measure in result.details.declared:
             if measure.name in declared:
-                columns = imputed(result.columns(scenario, *measure.reads), study.rules.worst)
+                columns = result.columns(scenario, *measure.reads)
                 yield from _compared(measure, columns, declared[measure.name], identity(scenario))
 
 

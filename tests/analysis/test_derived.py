@@ -1,4 +1,4 @@
-"""Vectors, and columns derived of what is stored by the code there is."""
+"""Vectors, and derived columns: of vectors when a block is drawn, of numbers when it is read."""
 
 import threading
 from dataclasses import dataclass
@@ -45,6 +45,7 @@ def compatible(share, alpha):
 def study(scenarios=(PValues(3), PValues(8)), **changes):
     settings = {
         "vectors": {"p_value": "n_test"},
+        "store_vectors": ("p_value",),
         "derived": {"share": share, "compatible": compatible},
         "measures": MEASURES,
         "block_size": 10,
@@ -95,8 +96,8 @@ def test_a_vector_may_be_of_each_cell():
 
     axes = {"method": ("a", "b")}
     result = Study(
-        "cells", [Cells()], axes=axes, rules=Rules(vectors={"v": "n"}), measures=[mean("top")],
-        block_size=5,
+        "cells", [Cells()], axes=axes, measures=[mean("top")], block_size=5,
+        rules=Rules(vectors={"v": "n"}, store_vectors=("v",)),
         derived={"top": lambda v: v.max(axis=-1)},
     ).run(5, **INLINE)  # fmt: skip
     found = result.columns(Cells(), "v", "top")
@@ -150,44 +151,102 @@ def test_a_derived_column_is_what_its_function_says():
         assert rows.loc[scenario.n_test, "estimate"] == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_new_function_draws_nothing(tmp_path):
+def test_a_new_function_of_stored_numbers_draws_nothing(tmp_path):
     study().run(25, out=tmp_path, **INLINE)
 
-    def other(p_value, alpha):
-        return (p_value <= 2 * alpha).mean(axis=-1)
+    def other(share, alpha):
+        return np.where(np.isnan(share), np.nan, share < 2 * alpha)
 
-    edited = study(derived={"share": other, "compatible": compatible})
+    edited = study(derived={"share": share, "compatible": other})
     result = edited.run(25, out=tmp_path, **INLINE)
     assert result.outcome.n_blocks == 0
     assert result.summary.equals(edited.run(25, **INLINE).summary)
     assert not result.summary.equals(study().run(25, out=tmp_path, **INLINE).summary)
 
 
-@pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
-def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
+def twice_as_many(p_value, alpha):
+    return (p_value < 2 * alpha).mean(axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"derived": {"share": twice_as_many, "compatible": compatible}},
+         "PValues: derived column share has changed"),
+        ({"derived": {"share": share, "compatible": compatible, "more": twice_as_many}},
+         "PValues: derived column more is new"),
+        ({"store_vectors": ("p_value",)}, "PValues: vector p_value is new"),
+    ],
+    ids=["changed", "new", "vector"],
+)  # fmt: skip
+def test_what_reads_a_vector_that_is_not_stored_is_drawn_again_with_a_line(changes, line, tmp_path):
+    first = {"store_vectors": ()}
+    before = study(**first).run(25, out=tmp_path, **INLINE)
+    edited = study(**{**first, **changes})
+    with pytest.warns(UserWarning, match=line):
+        result = edited.run(25, out=tmp_path, **INLINE)
+    assert result.outcome.n_blocks == 6
+    assert result.summary.equals(edited.run(25, **INLINE).summary)
+    assert study(**first).run(25, out=tmp_path, **INLINE).outcome.n_blocks == 0
+    np.testing.assert_array_equal(
+        *(each.columns(PValues(3), "first")["first"] for each in (before, result))
+    )
+
+
+def test_it_may_ask_for_the_scenario(tmp_path):
     def shared(scenario, p_value):
         return (p_value < scenario.alpha).mean(axis=-1)
 
     derived = {"share": shared, "compatible": compatible}
-    own = study(derived=derived, keep_vectors=keep_vectors).run(25, out=tmp_path, **INLINE)
+    own = study(derived=derived).run(25, out=tmp_path, **INLINE)
     assert own.summary.equals(study().run(25, **INLINE).summary)
 
 
 # ---------------------------------------------------------------- without vectors, without rows
-def test_vectors_may_be_dropped_once_reduced(tmp_path):
-    lean = study(keep_vectors=False)
+def test_a_column_derived_of_a_vector_is_stored_in_its_place(tmp_path):
+    lean = study(store_vectors=())
     result = lean.run(25, out=tmp_path, **INLINE)
-    assert "p_value" not in result.details.store.column_names()
-    full = study().run(25, **INLINE)
-    assert result.summary.equals(full.summary)
-    with pytest.raises(StudyError, match="'p_value', which simulate did not return"):
+    assert result.details.store.column_names() >= {"share", "first"}
+    assert not result.details.store.column_names() & {"p_value", "compatible"}
+    assert result.summary.equals(study().run(25, **INLINE).summary)
+    with pytest.raises(StudyError, match=r"vector 'p_value' is not stored: .*store_vectors"):
         result.columns(PValues(3), "p_value")
-    again = study().run(25, out=tmp_path, **INLINE)  # other rows of the same store
-    assert "p_value" in again.details.store.column_names()
 
 
-def test_replaying_shows_the_vector_although_it_is_not_kept():
-    lean = study([PValues(3)], keep_vectors=False)
+def test_a_vector_that_draw_returns_is_read_as_one_of_a_method():
+    @dataclass(frozen=True)
+    class Draws:
+        def draw(self, streams, n_rep):
+            return {"p": streams("data").random((n_rep, 3))}
+
+    made = Study("draws", [Draws()], methods={"m": lambda p: {"x": p[:, 0]}}, block_size=10,
+                 derived={"top": lambda p: p.max(axis=-1)}, measures=[mean("top")],
+                 rules=Rules(vectors={"p": 3}))  # fmt: skip
+    result = made.run(10, **INLINE)
+    (scenario,) = result.plan.scenarios
+    p = scenario.draw(result.plan.streams(scenario, 0), 10)["p"]
+    assert result.row("mean_top")["estimate"] == pytest.approx(p.max(axis=1).mean(), rel=1e-14)
+
+
+def test_a_derived_column_that_a_column_of_a_vector_reads_is_stored_as_well():
+    def double(first):
+        return 2 * first
+
+    def beyond(p_value, double):
+        return (p_value > double[:, None]).mean(axis=-1)
+
+    derived = {"double": double, "beyond": beyond, "half": lambda beyond: beyond / 2}
+    result = study([PValues(3)], derived=derived, measures=[mean("half")], store_vectors=()).run(
+        20, **INLINE
+    )
+    p = drawn(PValues(3), 20)
+    expected = (p > 2 * p[:, :1]).mean() / 2
+    assert result.row("mean_half")["estimate"] == pytest.approx(expected, rel=1e-14)
+    assert {"double", "beyond"} <= result.details.store.column_names()
+
+
+def test_replaying_shows_the_vector_although_it_is_not_stored():
+    lean = study([PValues(3)], store_vectors=())
     from simstudy.engine.block import Address
 
     (key,) = lean.plan(1).keys
@@ -258,8 +317,8 @@ def of_replicate(x, rng):
 def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     def compared(**methods):
         return Study(
-            "compared", [Sample(4)], methods=methods, rules=Rules(vectors={"p_value": "n_obs"}),
-            block_size=5,
+            "compared", [Sample(4)], methods=methods, block_size=5,
+            rules=Rules(vectors={"p_value": "n_obs"}, store_vectors=("p_value",)),
             derived={"largest": lambda p_value: p_value.max(axis=-1)}, measures=[mean("largest")],
         )  # fmt: skip
 
@@ -320,7 +379,7 @@ def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
     assert set(stuck["label"][[0, 2]]) <= {"low", "high"}
 
 
-@pytest.mark.parametrize("changes", [{}, {"keep_vectors": False}])
+@pytest.mark.parametrize("changes", [{}, {"store_vectors": ()}])
 def test_a_function_cannot_write_into_what_it_is_given(changes):
     def spoil(p_value):
         p_value.sort(axis=1)
@@ -356,7 +415,7 @@ def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_pa
         derived={"share": lambda p_value: (p_value < 0.5).mean(axis=-1)},
         measures=[mean("share")],
         block_size=10,
-        rules=Rules(vectors={"p_value": "n_test"}, max_failed=1),
+        rules=Rules(vectors={"p_value": "n_test"}, store_vectors=("p_value",), max_failed=1),
     )
     result = of_cells.run(30, out=tmp_path, **INLINE)
     share = result.columns(OfCells(bad=bad), "share")["share"]

@@ -8,15 +8,13 @@ import pytest
 
 from simstudy.engine import graceful_stop
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.factories import SIZE, X, giving, plan_of, stored
 
 
-@pytest.mark.parametrize("on_failure", ["record", "abort", "impute_worst"])
-def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded(on_failure):
-    plan, scenario = plan_of(on_failure=on_failure), giving({"x": X[:-1]})
+def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded():
+    plan, scenario = plan_of(), giving({"x": X[:-1]})
     with pytest.raises(StudyError, match=r": column 'x' has shape \(5,\)") as refusal:
         draw_block(plan, scenario, 0)
     assert str(refusal.value).startswith(f"{scenario!r}: ")
@@ -37,18 +35,11 @@ def test_a_block_says_whether_the_machine_failed_it(is_machine):
         raise error
 
     def simulate(streams, n_rep):
-        return by_method({"a": lambda: each_replicate(analyse, X, returns=["x"])}, n_rep)
+        return each_replicate(analyse, returns=["x"])(x=X)
 
-    made, table = stored(simulate, axes={"method": ("a",)})
+    made, table = stored(simulate, axes={})
     assert (made.machine, made.n_failed) == (is_machine, SIZE)
-    said = table["error" if is_machine else "error_in_cell"].to_pylist()
-    assert said == [describe(error) if is_machine else [describe(error)]] * SIZE
-    abort = plan_of(on_failure="abort", axes={"method": ("a",)})
-    if is_machine:
-        with pytest.raises(OSError, match="of a method"):
-            draw_block(abort, giving(simulate), 0)
-    else:
-        assert draw_block(abort, giving(simulate), 0).n_failed == SIZE
+    assert table["error"].to_pylist() == [describe(error)] * SIZE
 
 
 def test_addresses_are_read_as_they_are_written():

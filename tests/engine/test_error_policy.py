@@ -8,13 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from simstudy.engine.error_policy import (
-    MACHINE_TROUBLE,
-    BlockContext,
-    by_method,
-    drawing,
-    is_machine_trouble,
-)
+from simstudy.engine.error_policy import MACHINE_TROUBLE, BlockContext, is_machine_trouble
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 
@@ -30,7 +24,7 @@ def root(x):
 
 
 def test_what_went_wrong_is_data_in_its_own_row():
-    columns = each_replicate(root, X, returns=("root", "square"))
+    columns = each_replicate(root, returns=("root", "square"))(x=X)
     np.testing.assert_array_equal(columns["root"], [2, np.nan, 3, 0])
     np.testing.assert_array_equal(columns["square"], [16, np.nan, 81, 0])
     assert columns["error"].tolist() == [
@@ -89,7 +83,7 @@ def test_a_vector_is_a_row_of_each_replicate_and_missing_where_that_failed():
             raise ValueError("no root")
         return {"v": x + np.arange(3), "y": x}
 
-    columns = each_replicate(fragile, X, vectors=["v"])
+    columns = each_replicate(fragile).columns({"x": X}, {}, len(X), vectors=["v"])
     expected = X[:, None] + np.arange(3)
     expected[1] = np.nan
     np.testing.assert_array_equal(columns["v"], expected)
@@ -98,16 +92,19 @@ def test_a_vector_is_a_row_of_each_replicate_and_missing_where_that_failed():
 
 
 def test_vectors_of_several_lengths_stop_the_study():
+    method = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)})
     with pytest.raises(StudyError, match=r"v is an array of shape \(4,\) in one replicate"):
-        each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)}, X, vectors=["v"])
+        method.columns({"x": X}, {}, len(X), vectors=["v"])
 
 
 def test_only_the_row_that_is_replayed_raises():
-    with drawing(BlockContext(raises=(1, len(X)))), pytest.raises(ValueError, match="no root"):
-        each_replicate(root, X, returns=["root"])
-    with drawing(BlockContext(raises=(2, len(X)))):
-        assert each_replicate(root, X, returns=["root"])["error"][1] is not None
-    assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
+    def replayed(row):
+        context = BlockContext(raises_row=row)
+        return each_replicate(root, returns=["root"]).columns({"x": X}, {}, 4, context=context)
+
+    with pytest.raises(ValueError, match="no root"):
+        replayed(1)
+    assert replayed(2)["error"][1] is not None
 
 
 def test_garbage_of_others_is_no_warning_of_a_replicate():
@@ -117,7 +114,7 @@ def test_garbage_of_others_is_no_warning_of_a_replicate():
         warnings.warn("seen", stacklevel=1)
         return {"y": x}
 
-    said = each_replicate(analyse, np.zeros(3), returns=["y"])["warning"]
+    said = each_replicate(analyse, returns=["y"])(x=np.zeros(3))["warning"]
     assert set(said) == {"UserWarning: seen"}
 
 
@@ -130,11 +127,11 @@ def test_an_analysis_within_an_analysis_has_its_own_warnings():
 
     def analyse(x):
         warn("before")
-        inner.append(each_replicate(root, X[3:], returns=["root"])["warning"].tolist())
+        inner.append(each_replicate(root, returns=["root"])(x=X[3:])["warning"].tolist())
         warn("after")
         return {"y": x}
 
-    said = each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist()
+    said = each_replicate(analyse, returns=["y"])(x=X[:1])["warning"].tolist()
     assert said == ["UserWarning: before; UserWarning: after"]
     assert inner == [["UserWarning: zero is a fixed point"]]
 
@@ -170,7 +167,7 @@ OF_THE_METHOD = [
 
 
 def raised(error):
-    def raises(*_):
+    def raises(x):
         raise error
 
     return raises
@@ -180,82 +177,14 @@ def raised(error):
 def test_trouble_of_the_machine_is_raised_and_not_recorded(error):
     assert is_machine_trouble(error)
     with pytest.raises(type(error)):
-        each_replicate(raised(error), X, returns=["y"])
-    with pytest.raises(type(error)):
-        by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+        each_replicate(raised(error), returns=["y"])(x=X)
 
 
 @pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
 def test_what_a_method_raises_is_its_own(error):
     assert not is_machine_trouble(error)
-    errors = each_replicate(raised(error), X, returns=["y"])["error"]
+    errors = each_replicate(raised(error), returns=["y"])(x=X)["error"]
     assert errors.tolist() == [describe(error)] * 4
-    made = by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
-    assert made["error"][:, 1].tolist() == [describe(error)] * 4
-
-
-# ---------------------------------------------------------------- methods on a block
-def fails():
-    raise np.linalg.LinAlgError("singular")
-
-
-def test_further_axes_come_after_the_method():
-    wide = np.arange(8.0).reshape(4, 2)
-    made = by_method({"a": lambda: {"x": wide}, "b": lambda: {"x": X}, "c": fails}, n_rep=4)
-    assert made["x"].shape == (4, 3, 2)
-    np.testing.assert_array_equal(made["x"][:, 0], wide)
-    np.testing.assert_array_equal(made["x"][:, 1], np.stack([X, X], axis=1))
-
-
-def test_the_errors_of_rows_go_with_their_method():
-    def careful():
-        return each_replicate(root, X, returns=["root"])
-
-    made = by_method({"plain": lambda: {"root": X}, "careful": careful}, n_rep=4)
-    assert made["error"][1].tolist() == [None, "ValueError: negative values have no root"]
-    assert made["error"][0].tolist() == [None, None]
-
-
-def nothing_returned():
-    """A method that forgets its return."""
-
-
-@pytest.mark.parametrize(
-    ("second", "says"),
-    [
-        (lambda: {"x": X, "se": X}, "'a' and 'b' return different columns: only 'b' returns 'se'"),
-        (lambda: {"y": X}, "'a' and 'b' return different columns: only 'a' returns 'x'"),
-        (lambda: {"error": ["lost", None, None, None]}, "different columns: only 'a' returns 'x'"),
-        (nothing_returned, "method 'b' returned NoneType, not columns by name: return a dict"),
-    ],
-    ids=["more", "other", "none", "nothing"],
-)
-def test_methods_that_return_other_columns_are_refused(second, says):
-    with pytest.raises(StudyError, match=says):
-        by_method({"a": lambda: {"x": X}, "b": second}, n_rep=4)
-
-
-def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
-    methods = {"mean": lambda: {"x": X}, "median": lambda: {"x": 2 * X}}
-    with drawing(BlockContext({"metric": ("mse", "mae"), "method": ("median", "mean")})):
-        made = by_method(methods, n_rep=4)["x"]
-    np.testing.assert_array_equal(made, np.stack([2 * X, X], axis=1))
-
-
-@pytest.mark.parametrize(
-    ("axes", "says"),
-    [
-        (
-            {},
-            r"methods a, b, .* the study has no axes\. Use Study\(axes={'method': \('a', 'b'\)}\)",
-        ),
-        ({"method": ("a", "c")}, "methods a, b, .* the study has axes 'method' with a, c"),
-    ],
-    ids=["none", "other"],
-)
-def test_methods_of_which_no_axis_has_the_names_are_refused(axes, says):
-    with drawing(BlockContext(axes)), pytest.raises(StudyError, match=says):
-        by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X}}, n_rep=4)
 
 
 # ---------------------------------------------------------------- mistakes, numbers
@@ -275,10 +204,4 @@ LARGE = 2**60 + 1
 )
 def test_a_replicate_does_not_round(value, says):
     with pytest.raises(StudyError, match=re.escape(says)):
-        each_replicate(lambda x: value, X, returns="x")
-
-
-def test_whole_numbers_are_not_rounded_beside_another_methods():
-    large = np.full(4, LARGE)
-    with pytest.raises(StudyError, match="beyond 2"):
-        by_method({"a": lambda: {"x": X}, "b": lambda: {"x": large}}, n_rep=4)
+        each_replicate(lambda x: value, returns="x")(x=X)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from simstudy.engine import final_checks
 from simstudy.engine.final_checks import LEVEL, block_spread
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
@@ -147,3 +148,22 @@ def test_blocks_with_the_same_values_have_no_spread():
     values = np.random.default_rng(1).normal(size=SIZE)
     assert block_spread(np.tile(values, (5, 1)))[1] == 0.0
     assert block_spread(np.zeros((5, SIZE)))[1] == 1.0
+
+
+def test_many_columns_are_no_reason_for_an_alarm(monkeypatch):
+    """With a level of 0.01 for all columns together, each of 40 p-values counts 40 times."""
+    columns = [f"x{k}" for k in range(40)]
+
+    @dataclass(frozen=True)
+    class Many:
+        def simulate(self, streams, n_rep):
+            return {name: streams("data").normal(size=n_rep) for name in columns}
+
+    study = Study("many", [Many()], [mean(name) for name in columns], block_size=SIZE)
+    result = study.run(5 * SIZE, backend="inline", progress=Silent())
+    p_values = iter([0.002, *[0.5] * 38, 0.0002])
+    monkeypatch.setattr(final_checks, "LEVEL", 0.01)
+    monkeypatch.setattr(final_checks, "block_spread", lambda values: (2.0, next(p_values)))
+    units = result.plan.work_units
+    (found,) = final_checks.odd_spreads(units, result.details.store, units.keys)
+    assert found.column == sorted(columns)[-1]

@@ -1,5 +1,6 @@
 """Blocks to results: in which portions, and what becomes of blocks whose worker dies."""
 
+import time
 from concurrent.futures import Future
 
 import pytest
@@ -31,7 +32,9 @@ def factory(tmp_path):
 def drawn(factory, blocks, executor, monkeypatch):
     monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
     workers, results = Workers("loky", executor.n_workers), []
-    run = Loop(PLAN.work_units, factory.store, workers, Silent(), on_result=results.append)
+    run = Loop(PLAN.work_units, factory.store, workers, Silent())
+    check = run.monitor.check
+    monkeypatch.setattr(run.monitor, "check", lambda found: (results.append(found), check(found)))
     run.draw_blocks(blocks)
     return results
 
@@ -176,3 +179,65 @@ def test_a_task_is_no_more_than_memory_has_room_for():
     size.least_seconds = 100.0
     size.learn_from(result_of(10, 1e-3, n_bytes=10 * TASK_BYTES // 7))
     assert size.n_blocks(10**6) == 7
+
+
+# ---------------------------------------------------------------- guards
+class Late(Mortal):
+    """An isolated worker that ends after a while."""
+
+    def submit(self, task):
+        clock.now += self.takes
+        return super().submit(task)
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def __getattr__(self, name):
+        return getattr(time, name)
+
+
+clock = Clock()
+
+
+@pytest.mark.parametrize(
+    ("takes", "by_signal", "says"),
+    [(100.0, False, "took longer than"), (100.0, True, "SIGKILL"), (0.1, False, "SIGKILL")],
+    ids=["late", "killed late", "early"],
+)
+def test_only_a_worker_that_ends_itself_after_the_limit_was_too_slow(
+    takes, by_signal, says, factory, monkeypatch
+):
+    bad = first_of(factory, 2)
+    executor = Mortal([bad], [], by_signal=by_signal)
+    executor.alone = Late([bad], by_signal=by_signal)
+    executor.alone.takes = takes
+    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
+    workers, results = Workers("loky", 2, block_seconds=5.0), []
+    run = Loop(PLAN.work_units, factory.store, workers, Silent())
+    monkeypatch.setattr(run.monitor, "check", results.append)
+    run.draw_blocks(blocks_of(factory, 6))
+    (failed,) = [result for result in results if result.n_failed]
+    assert says in failed.first_failure[1]
+
+
+def test_a_block_that_is_to_be_replaced_is_drawn_again_after_a_crash(factory, monkeypatch):
+    """The stored block is that which it replaces, so it does not count as finished."""
+    first = list(blocks_of(factory, 1))
+    drawn(factory, first, Mortal([]), monkeypatch)
+    factory.store.scan()
+    (bad, *_) = [(block.key, block.block) for block in first]
+    executor = Mortal([bad], [])
+    results = []
+    monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
+    run = Loop(PLAN.work_units, factory.store, Workers("loky", 2), Silent())
+    monkeypatch.setattr(run.monitor, "check", results.append)
+    run.draw_blocks(first, generation=1)
+    assert sorted(key for result in results for key in result.done) == sorted(
+        (block.key, block.block) for block in first
+    )
+    assert [bad] in executor.alone.asked

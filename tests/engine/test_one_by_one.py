@@ -1,15 +1,18 @@
 """Data sets drawn one at a time, values that methods may ask for, and mistakes that stop a run."""
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import scipy.linalg
 
-from simstudy import Rules, Study, constant, each_replicate, grid
+from simstudy import Rules, Study, each_replicate, grid
 from simstudy.errors import StudyError
-from simstudy.measures import bias, mean
+from simstudy.measures import bias, bootstrapped, mean
+from simstudy.study.run import try_measures
 from tests.support import INLINE, on
 
 
@@ -82,7 +85,11 @@ class Arms:
 
     def draw(self, streams, n_rep):
         x = streams("data").normal(size=(n_rep, self.n_obs))
-        return {"x": x, "arm": constant(np.arange(self.n_obs) % 2)}
+        return {"x": x}
+
+    @property
+    def arm(self):
+        return np.arange(self.n_obs) % 2
 
 
 def by_arm(x, arm):
@@ -94,7 +101,7 @@ def weighted(x, weights, cuts):
 
 
 @pytest.mark.parametrize("method", [by_arm, weighted])
-def test_constants_and_properties_are_given_whole(method):
+def test_properties_are_given_whole(method):
     """The block has as many replicates as there are observations."""
     methods = {"whole": method, "rows": each_replicate(method)}
     study = Study("arms", [Arms()], [mean("difference")], methods=methods, block_size=20)
@@ -111,7 +118,7 @@ def test_the_data_of_one_replicate(rep):
     stored = study.run(40, **INLINE).columns(Arms(), "difference")["difference"][rep, 0]
     data = study.data(Arms(), rep)
     assert data["x"].shape == (20,)
-    assert by_arm(**data)["difference"] == stored
+    assert by_arm(**data, arm=Arms().arm)["difference"] == stored
 
 
 # ---------------------------------------------------------------- mistakes
@@ -198,3 +205,30 @@ def test_warnings_are_recorded_alike_on_every_backend():
     assert tables[0].equals(tables[1])
     small = (tables[0]["e"] < 0.1) & (tables[0]["method"] == "rows")
     assert (tables[0]["warning"].notna() == small).all()
+
+
+def test_trying_the_measures_leaves_the_warnings_of_other_threads_alone():
+    tried, warned, trials = threading.Event(), threading.Event(), []
+
+    def slow(e):
+        tried.set()
+        warned.wait(10)
+        return e.mean()
+
+    def warn_meanwhile(x):
+        trials.append(threads.submit(try_measures, result))
+        tried.wait(10)
+        warnings.warn("late", stacklevel=1)
+        warned.set()
+        return {"e": x}
+
+    warned.set()  # until the run has ended
+    measure = bootstrapped(slow, n_boot=100)
+    result = Study("slow", [Noisy(1.0)], [measure], methods={"rows": each_replicate(warns)},
+                   block_size=20).run(20, **INLINE)  # fmt: skip
+    tried.clear()
+    warned.clear()
+    with ThreadPoolExecutor(1) as threads:
+        columns = each_replicate(warn_meanwhile)(x=np.zeros(1))
+        trials[0].result()
+    assert columns["warning"].tolist() == ["UserWarning: late"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from simstudy import seeded_globals
-from simstudy.engine import final_checks
+from simstudy.engine import executors, final_checks
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
@@ -157,3 +157,19 @@ def test_a_run_leaves_nothing_open_that_python_warns_of():
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", STRICT]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("of_workers", [None, "0", "1", "7"])
+def test_the_other_process_has_another_hash_seed_than_workers(of_workers, monkeypatch):
+    """Otherwise sets have the same order in both, and a dependence on it is not found."""
+    if of_workers is None:
+        monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONHASHSEED", of_workers)
+    made = []
+    monkeypatch.setattr(final_checks, "_pools", {})
+    monkeypatch.setattr(
+        "joblib.externals.loky.ProcessPoolExecutor", lambda **given: made.append(given["env"])
+    )
+    final_checks._pool()
+    assert made[0]["PYTHONHASHSEED"] != executors._hash_seed()["PYTHONHASHSEED"]

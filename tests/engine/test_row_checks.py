@@ -97,3 +97,14 @@ def test_a_method_that_says_so_may_look_across():
     assert study.run(40, **INLINE, progress=Silent()).outcome.noticed == []
     with pytest.raises(StudyError, match=r"across_replicates names no method 'be'.*'eb'"):
         Study("rows", [Sample()], methods={"eb": centred}, rules=Rules(across_replicates=("be",)))
+
+
+@pytest.mark.parametrize(("by", "is_told"), [(1e-3, True), (1e-4, True), (1e-8, False)])
+def test_rows_may_differ_by_rounding_and_no_more(by, is_told):
+    """An iterative method may stop at another step; a shrinkage of a thousandth is no rounding."""
+
+    def shrunk(x):
+        means = x.mean(axis=1)
+        return {"estimate": (1 - by) * means + by * means.mean()}
+
+    assert bool(noticed(suspect=shrunk)) == is_told

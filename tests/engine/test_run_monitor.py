@@ -186,3 +186,19 @@ def test_results_stay_where_they_were_asked_for(tmp_path, monkeypatch):
     assert result.folder == tmp_path / "results" / "moves"
     assert len(result.summary) == 1
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+# ---------------------------------------------------------------- the limit itself
+@pytest.mark.parametrize(
+    ("max_failed", "n_failed", "is_stopped"),
+    [(0.0, 0, False), (0.0, 1, True), (0.5, 10, False), (0.5, 11, True), (1.0, 20, False)],
+)
+def test_as_many_may_fail_as_the_limit_says(max_failed, n_failed, is_stopped):
+    plan = replace(plan_of(max_failed=max_failed), block_size=20)
+    (key, *_) = plan.keys
+    monitor = RunMonitor(plan, Notes(), wanted={key: 20}, n_failed={key: n_failed})
+    if is_stopped:
+        with pytest.raises(StudyError, match=rf"{n_failed} of 20 replicates failed, more than"):
+            monitor.raise_if_too_many_failed()
+    else:
+        monitor.raise_if_too_many_failed()

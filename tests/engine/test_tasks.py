@@ -1,12 +1,29 @@
 """What a worker gets and gives."""
 
-import numpy as np
+from dataclasses import dataclass
 
-from simstudy.engine.tasks import record_failed
+import numpy as np
+import pytest
+
+from simstudy import Study
+from simstudy.engine.tasks import draw_task, record_failed
+from simstudy.measures import mean
 from simstudy.store.columns import failed_replicates
 from tests.factories import blocks_of, factory_of, mean_study
 
 PLAN = mean_study((3, 10)).plan()
+
+
+@dataclass(frozen=True)
+class OneFails:
+    """One replicate of each block fails."""
+
+    row: int
+
+    def simulate(self, streams, n_rep):
+        errors = np.full(n_rep, None)
+        errors[self.row] = f"row {self.row} of block {streams.block}"
+        return {"x": streams("data").normal(size=n_rep), "error": errors}
 
 
 def test_a_task_carries_its_own_scenarios_and_their_provenance_only(tmp_path):
@@ -33,3 +50,15 @@ def test_blocks_that_the_machine_made_fail_are_drawn_again(tmp_path):
     assert other not in list(blocks_of(whole, 2))
     failed = failed_replicates(whole.store, other.key, 2, PLAN.block_size)
     np.testing.assert_array_equal(failed, np.arange(PLAN.block_size))
+
+
+@pytest.mark.parametrize("row", [0, 7, 49])
+def test_the_address_of_the_first_failure_is_that_of_its_replicate(row, tmp_path):
+    """`replay` of the address that a message names shows the error that it names."""
+    deadly = Study("one_fails", [OneFails(row)], [mean("x")], block_size=50)
+    factory = factory_of(deadly.plan(), tmp_path)
+    _, second = blocks_of(factory, 2)
+    address, said = draw_task(factory.task([second])).first_failure
+    assert (address.rep, said) == (50 + row, f"row {row} of block 1")
+    shown = deadly.replay(address)
+    assert shown["error"] == said

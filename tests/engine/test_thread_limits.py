@@ -14,13 +14,7 @@ import numpy as np
 import pytest
 
 from simstudy.engine import thread_limits as threads
-from simstudy.engine.thread_limits import (
-    MAX_DRAWS,
-    drawn_with_one_thread,
-    libraries_loaded,
-    single_threaded,
-)
-from simstudy.errors import StudyError
+from simstudy.engine.thread_limits import libraries_loaded, limit_new_pools, single_threaded
 from simstudy.measures import mean
 from simstudy.provenance.policy import THREAD_VARIABLES
 from simstudy.study import Study
@@ -135,8 +129,7 @@ def test_numbas_own_threads(monkeypatch):
     assert set(inline["threads"]) == {1}
     np.testing.assert_array_equal(inline["total"], loky["total"])
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
-    monkeypatch.setattr("simstudy.engine.tasks.drawn_with_one_thread", lambda draw, **_: draw())
-    monkeypatch.setattr(threads, "_limit_numba", list)
+    monkeypatch.setattr(threads, "_limit_pools", list)
     unchecked = drawn("inline")
     assert set(unchecked["threads"]) == {numba.config.NUMBA_NUM_THREADS}
     assert unchecked["total"].tobytes() != inline["total"].tobytes(), "more threads, other bits"
@@ -175,9 +168,9 @@ def test_runs_at_once_that_do_not_end_in_order(monkeypatch):
     assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
-# ---------------------------------------------------------------- when blocks are drawn again
+# ---------------------------------------------------------------- what is looked at
 class Pool:
-    """Looks like torch; counts how often it is asked, and sets itself when told to."""
+    """Looks like torch."""
 
     def __init__(self, n_threads=1):
         self.n_threads = n_threads
@@ -189,60 +182,21 @@ class Pool:
         self.n_threads = n_threads
 
 
-@pytest.fixture
-def pool(monkeypatch):
-    """The only pool there is; `pool.library` stands for the libraries that are loaded."""
-    one = Pool()
-    one.library = 0
-    one.looks = 0
-
-    def look():
-        one.looks += 1
-        return threads._limit_where_more("pool", one, shared=True)
-
-    monkeypatch.setattr(threads, "_limit_native", list)
-    monkeypatch.setattr(threads, "_limit_numba", list)
-    monkeypatch.setattr(threads, "_limit_torch", look)
-    monkeypatch.setattr(threads, "libraries_loaded", lambda: one.library)
-    return one
-
-
-def loading(pool, times=1, n_threads=4):
-    """Draws the number of threads; the first so many times it loads what sets that."""
-    left = iter(range(times))
-
-    def draw():
-        if next(left, None) is not None:
-            pool.library += 1
-            pool.n_threads = n_threads
-        return pool.n_threads
-
-    return draw
-
-
-@pytest.mark.parametrize("times", [0, 1, 3])
-def test_a_block_is_drawn_until_one_thread_drew_it(pool, times):
+def test_pools_are_looked_at_where_a_library_was_loaded_or_limits_were_lifted(monkeypatch):
+    looks, loaded = [], [0]
+    monkeypatch.setattr(threads, "_limit_pools", lambda: looks.append(loaded[0]))
+    monkeypatch.setattr(threads, "libraries_loaded", lambda: loaded[0])
     with single_threaded():
-        assert drawn_with_one_thread(loading(pool, times)) == 1
-    assert pool.n_threads == (4 if times else 1)
-
-
-def test_blocks_that_load_nothing_pay_nothing(pool):
-    with single_threaded():
-        drawn_with_one_thread(loading(pool))
-        looks = pool.looks
         for _ in range(100):
-            drawn_with_one_thread(loading(pool, 0))
-        assert pool.looks == looks
+            limit_new_pools()
+        loaded[0] = 1
+        limit_new_pools()
+        thread = threading.Thread(target=limit_new_pools)  # OpenMP has limits of each thread
+        thread.start()
+        thread.join()
+        assert looks == [0, 1, 1]
     with single_threaded():
-        assert pool.looks == looks + 1, "what was given back may have more threads again"
-
-
-def test_a_study_that_sets_its_threads_in_every_block_is_told(pool):
-    says = rf"^simulate sets the number of threads itself: in each of {MAX_DRAWS} draws .* pool "
-    with single_threaded(), pytest.raises(StudyError, match=says) as told:
-        drawn_with_one_thread(loading(pool, 1000))
-    assert "sums depend on the machine" in str(told.value)
+        assert looks == [0, 1, 1, 1], "what was given back may have more threads again"
 
 
 def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
@@ -268,7 +222,6 @@ def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
     assert library.num_threads == 1
 
 
-# ---------------------------------------------------------------- what is looked at
 def test_torch_is_asked_where_it_is_loaded(monkeypatch):
     torch = Pool(4)
     monkeypatch.setitem(sys.modules, "torch", torch)
@@ -282,9 +235,9 @@ def test_numba_is_not_started_to_be_asked(monkeypatch):
         raise ValueError("Threading layer is not initialized.")
 
     monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(threading_layer=not_yet))
-    assert threads._limit_numba() == []
+    threads._limit_pools()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert threads._limit_numba() == []
+    threads._limit_pools()
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["by the system", "by modules"])

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
@@ -63,9 +62,11 @@ class Case:
     study: dict[str, Any] = field(default_factory=dict)
 
     def study_of(self, name):
-        scenario = Drawing(name) if "methods" in self.study else Hostile(name)
-        declared = {"measures": [mean("x")], "block_size": SIZE, "n_rep": N_REP}
-        return Study("hostile", [scenario], **with_rules({**declared, **self.study}))
+        declared = {"measures": [mean("x")], "block_size": SIZE, "n_rep": N_REP, **self.study}
+        if hasattr(self.simulate, "methods"):
+            declared["methods"] = self.simulate.methods
+        scenario = Drawing(name) if "methods" in declared else Hostile(name)
+        return Study("hostile", [scenario], **with_rules(declared))
 
 
 def normal(streams, n_rep, *shape):
@@ -85,19 +86,22 @@ def wrong_argument(streams, n_rep):
     return {"x": np.mean(normal(streams, n_rep), axsi=1)}
 
 
-def row_by_row(analyse, **given):
-    def simulate(streams, n_rep):
-        return each_replicate(analyse, normal(streams, n_rep, 3), **given)
+def analysed_by(**methods):
+    """Data of three numbers in each replicate, and methods of them."""
 
-    return simulate
+    def draw(streams, n_rep):
+        return {"z": normal(streams, n_rep, 3)}
+
+    draw.methods = methods
+    return draw
+
+
+def row_by_row(analyse, **given):
+    return analysed_by(m=each_replicate(lambda z: analyse(z), **given))
 
 
 def of_two(second):
-    def simulate(streams, n_rep):
-        x = normal(streams, n_rep)
-        return by_method({"one": lambda: {"x": x}, "two": lambda: second(x)}, n_rep)
-
-    return simulate
+    return analysed_by(one=lambda z: {"x": z[:, 0]}, two=lambda z: second(z[:, 0]))
 
 
 def raises(*_args, **_given):
@@ -148,15 +152,14 @@ def masked(streams, n_rep):
     return {"x": np.ma.masked_array(np.full(n_rep, 2.0), np.arange(n_rep) == 0)}
 
 
-def masked_large(streams, n_rep):
-    x = np.ma.masked_array(np.full(n_rep, 2.0), np.arange(n_rep) == 0)
+def masked_large(x):
+    x = np.ma.masked_array(np.full(len(x), 2.0), np.arange(len(x)) == 0)
     x.data[0] = 1e9
-    return x
+    return {"x": x}
 
 
-def masked_by_method(streams, n_rep):
-    x = masked_large(streams, n_rep)
-    return by_method({"one": lambda: {"x": x}, "two": lambda: {"x": np.full(n_rep, 2.0)}}, n_rep)
+def masked_by_method():
+    return analysed_by(one=masked_large, two=lambda z: {"x": np.full(len(z), 2.0)})
 
 
 def masked_number(x):
@@ -205,13 +208,9 @@ def rows_of_cells(x):
     return {"x": x}
 
 
-def cells_that_fail(streams, n_rep):
-    x = normal(streams, n_rep, 3)
-
-    def one_by_one():
-        return each_replicate(rows_of_cells, x, vectors=("x",))
-
-    return by_method({"one": one_by_one, "two": lambda: {"x": x}}, n_rep)
+def cells_that_fail():
+    one_by_one = each_replicate(lambda z: rows_of_cells(z))
+    return analysed_by(one=one_by_one, two=lambda z: {"x": z})
 
 
 def truth_of_each(streams, n_rep):
@@ -284,14 +283,14 @@ CASES = {
         row_by_row(lambda x: x, returns="x"), r"x has shape \(3,\), not one number"
     ),
     "one method of two": Case(
-        of_two(raises), "method 'two': all 20 .*LookupError", **MISTAKE, study={"axes": METHODS}
+        of_two(raises), "method two of .* all 20 .*LookupError", **MISTAKE
     ),
     "a method's short column": Case(
-        of_two(lambda x: {"x": x[:5]}), r"method 'two'.*\(5,\)", study={"axes": METHODS}
+        of_two(lambda x: {"x": x[:5]}), r"method two of .*\(5,\)"
     ),
     "a method's rows": Case(
-        of_two(lambda x: each_replicate(raises, x, returns="x")), "LookupError", **MISTAKE,
-        study={"axes": METHODS},
+        analysed_by(one=taken, two=each_replicate(lambda z: raises(), returns="x")), "LookupError",
+        **MISTAKE,
     ),
     "an exit": Case(exits, "failed with SystemExit: 3", **MISTAKE),
     "no data": Case(
@@ -303,7 +302,7 @@ CASES = {
     ),
     "a mistake that may be": Case(
         of_two(raises), n_failed=N_REP, error="LookupError: there is no such thing",
-        study={"axes": METHODS, "max_failed": 1},
+        study={"max_failed": 1},
     ),
     "all of it may fail": Case(
         raises, n_failed=N_REP, error="LookupError", study={"axes": METHODS, "max_failed": 1}
@@ -336,7 +335,7 @@ CASES = {
     "a mask": Case(masked, n_failed=2, error="NaN in x", mean=2.0),
     "a mask that may be": Case(masked, mean=2.0, study={"may_be_missing": ("x",)}),
     "a method's mask": Case(
-        masked_by_method, n_failed=2, error="NaN in x", mean=2.0, study={"axes": METHODS}
+        masked_by_method(), n_failed=2, error="NaN in x", mean=2.0
     ),
     "a masked number": Case(
         row_by_row(masked_number, returns="x"), n_failed=-1, error="NaN in x", mean=2.0
@@ -362,7 +361,8 @@ CASES = {
     ),
     # axes
     "rows in cells": Case(
-        cells_that_fail, n_failed=-1, error="ValueError: no fit", study={"axes": CELLS}
+        cells_that_fail(), n_failed=-1, error="ValueError: no fit",
+        study={"axes": {"coefficient": CELLS["coefficient"]}},
     ),
     "a truth for each": Case(truth_of_each, study=COEFFICIENTS),
     "a truth in one row": Case(truth_of_one_row, study=COEFFICIENTS),

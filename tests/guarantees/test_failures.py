@@ -102,12 +102,6 @@ def test_replay_of_a_good_replicate_gives_its_numbers(result, high):
     np.testing.assert_array_equal(drawn["estimate"][:5], stored[:5])
 
 
-def test_abort_stops_at_the_first_block_that_raises():
-    study = deadly_study(Deadly((1,)), on_failure="abort")
-    with pytest.raises(ZeroDivisionError, match="block 1"):
-        study.run(50, **INLINE)
-
-
 # ---------------------------------------------------------------- blocks that fail
 def innocent(workers=INLINE):
     return deadly_study(Deadly()).run(200, seed=2, **workers)
@@ -201,13 +195,6 @@ def test_a_replay_does_not_end_with_success_either():
     address = Address(deadly_study(scenario).plan().key_of(scenario), 12)
     with pytest.raises(StudyError, match="raised SystemExit"):
         deadly_study(scenario).replay(address)
-
-
-@pytest.mark.parametrize("workers", [INLINE, on("auto", 1)], ids=["inline", "auto"])
-def test_abort_lets_nobody_leave_with_success(workers):
-    study = deadly_study(Deadly((1,), "leave"), on_failure="abort")
-    with pytest.raises(StudyError, match=r"raised SystemExit: 0, which would end the program"):
-        study.run(50, **workers)
 
 
 def assert_only_these_failed(result, bad, blocks, reason):

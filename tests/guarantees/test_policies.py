@@ -1,4 +1,4 @@
-"""What a study does with failures: leave out, hold methods together, or count as the worst."""
+"""What a study does with failures: leave them out, or hold methods together."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns
-from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -21,31 +20,27 @@ N_REP = 400
 
 @dataclass(frozen=True)
 class Fragile:
-    """A sure method, and one that fails where the datum is negative."""
+    """Normal data."""
 
     shift: float = 1.0
 
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        x = self.shift + streams("data").standard_normal(n_rep)
+    def draw(self, streams: Streams, n_rep: int) -> Columns:
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
 
-        def fragile(one: float) -> dict[str, float]:
-            if one < 0:
-                raise ValueError(f"{one:.3f} is negative")
-            return {"value": one, "hit": 1.0}
 
-        return by_method(
-            {
-                "sure": lambda: {"value": x, "hit": np.ones(n_rep)},
-                "fragile": lambda: each_replicate(fragile, x, returns=("value", "hit")),
-            },
-            n_rep,
-        )
+def fragile(x: float) -> dict[str, float]:
+    """A method that fails where the datum is negative."""
+    if x < 0:
+        raise ValueError(f"{x:.3f} is negative")
+    return {"value": x}
+
+
+METHODS = {"sure": lambda x: {"value": x}, "fragile": each_replicate(fragile)}
 
 
 def run(**settings: object):
-    measures = [mean("value", name="value"), mean("hit", name="hit")]
-    axes = {"method": ("sure", "fragile")}
-    made = Study("fragile", [Fragile()], measures, axes=axes, block_size=100, **settings)
+    measures = [mean("value", name="value")]
+    made = Study("fragile", [Fragile()], measures, methods=METHODS, block_size=100, **settings)
     return made.run(N_REP, seed=5, **INLINE)
 
 
@@ -80,26 +75,28 @@ def test_all_methods_compares_on_the_replicates_that_all_finished():
     assert rows["estimate"].to_numpy() == pytest.approx(x[x >= 0].mean())
 
 
-def test_the_worst_is_imputed_and_the_failure_still_told():
-    result = run(rules=Rules(max_failed=1, on_failure="impute_worst", worst={"hit": 0.0}))
-    share = float((data() >= 0).mean())
-    assert row(result, "hit", "fragile")["estimate"] == pytest.approx(share)
-    assert row(result, "hit", "fragile")["n_failed"] == 0
-    assert row(result, "convergence_rate", "fragile")["estimate"] == pytest.approx(share)
-    assert len(result.failures) == int((data() < 0).sum())
+def test_a_method_that_returns_the_worst_value_counts_a_failure_against_it():
+    def imputing(x: float) -> dict[str, float]:
+        try:
+            return fragile(x)
+        except ValueError:
+            return {"value": -9.0}
+
+    made = Study("fragile", [Fragile()], [mean("value", name="value")], block_size=100,
+                 methods={"fragile": each_replicate(imputing)})  # fmt: skip
+    x, found = data(), row(made.run(N_REP, seed=5, **INLINE), "value", "fragile")
+    assert found["estimate"] == pytest.approx(np.where(x < 0, -9.0, x).mean())
+    assert found["n_failed"] == 0
+
+
+def test_no_failure_is_allowed_with_max_failed_0():
+    with pytest.raises(StudyError, match="max_failed=0"):
+        run(rules=Rules(max_failed=0))
 
 
 def test_files_tell_failures_and_the_other_cases(tmp_path):
     measures = [mean("value", name="value")]
-    axes = {"method": ("sure", "fragile")}
-    made = Study("fragile", [Fragile()], measures, axes=axes, block_size=100)
+    made = Study("fragile", [Fragile()], measures, methods=METHODS, block_size=100)
     publish(made.run(N_REP, seed=5, out=tmp_path, **INLINE), figures=False)
     assert (tmp_path / "fragile" / "failures.parquet").exists()
     assert (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
-
-
-def test_the_policy_must_be_whole():
-    with pytest.raises(StudyError, match="needs the worst value of each column"):
-        Study("x", [Fragile()], rules=Rules(on_failure="impute_worst"))
-    with pytest.raises(StudyError, match="must be one of record, abort, impute_worst"):
-        Study("x", [Fragile()], rules=Rules(on_failure="ignore"))

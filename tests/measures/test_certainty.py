@@ -144,3 +144,29 @@ def test_ratios_of_normal_sides_have_fieller_intervals():
     np.testing.assert_allclose(found, sorted(roots), rtol=1e-12)
     unknown = intervals.of_ratio(1.0, 0.1, sides[0], intervals.normal(0.1, 1.0, level=0.95))
     assert unknown.upper == np.inf
+
+
+def test_a_share_within_a_condition_that_one_replicate_meets_has_no_error():
+    """The one trial is no estimate of a spread: without a second there is a reason instead."""
+    columns = {"r": np.array([True, False, True, False]), "e": np.arange(4) == 2}
+    found = m.rejection_rate("r", given="e").estimate(columns)
+    assert found.estimate == 1.0
+    assert np.isnan(found.mcse)
+    assert str(found.reason) == "fewer than two replicates: no Monte Carlo error"
+    columns["e"] = np.arange(4) >= 2
+    two = m.rejection_rate("r", given="e").estimate(columns)
+    assert two.mcse == pytest.approx(0.5 / np.sqrt(2), rel=1e-12)
+    assert two.reason == ""
+
+
+def test_a_scaled_interval_is_wilsons_with_two_degrees_of_freedom_less():
+    measure = m.correlation("x", "y")
+    x = uniforms(12)[:, 0]
+    y = x + 0.3 * uniforms(12, 2)[:, 0]
+    found = measure.estimate({"x": x, "y": y})
+    low, high = measure.ends
+    share = (found.estimate - low) / (high - low)
+    trials = share * (1 - share) * ((high - low) / found.mcse) ** 2
+    limits = intervals.wilson(share, trials, level=0.95, df=10)
+    np.testing.assert_allclose(found.lower, low + (high - low) * limits.lower, rtol=1e-12)
+    np.testing.assert_allclose(found.upper, low + (high - low) * limits.upper, rtol=1e-12)

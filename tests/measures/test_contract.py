@@ -95,7 +95,7 @@ NO_ERROR = {"rank_check"}
 ADJUSTED = {"controlled"}
 """Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
-    "all_methods", "centred", "control", "given", "impute_worst", "paired",
+    "all_methods", "centred", "control", "given", "paired",
     "paired_methods", "ratio", "unpaired", "variance_of", "wilson",
 }  # fmt: skip
 """Functions of the package that make no measure of replicates."""

@@ -126,14 +126,6 @@ def test_all_methods_drops_the_replicate_everywhere_and_only_along_its_axis():
     assert dropped["truth"] is columns["truth"]
 
 
-def test_impute_worst_counts_a_failure_against_the_method():
-    columns = {"covered": np.array([1.0, NAN, 1, NAN]), "x": np.array([NAN, 1, 2, 3])}
-    filled = m.impute_worst(columns, {"covered": 0})
-    result = m.rejection_rate("covered", name="coverage").estimate(filled)
-    assert (float(result.estimate), int(result.n_rep)) == (0.5, 4)
-    assert filled["x"] is columns["x"]
-
-
 REFUSED = [
     (
         lambda: m.bias("y", 0.0).estimate({"x": np.ones(3)}),
@@ -244,14 +236,6 @@ REFUSED = [
     (
         lambda: m.all_methods({"x": np.ones(3)}),
         StudyError, "axis=0 is not an axis.*no methods to hold together",
-    ),
-    (
-        lambda: m.impute_worst({"x": np.ones(3)}, {"x": NAN}),
-        DesignError, "would leave failures as they are",
-    ),
-    (
-        lambda: m.impute_worst({"x": np.ones(3)}, {"y": 0}),
-        StudyError, "impute_worst reads the column 'y'",
     ),
 ]  # fmt: skip
 

@@ -12,13 +12,10 @@ def test_a_measure_of_any_name_has_the_formula_of_the_function_that_made_it():
     assert own.formula == OWN
 
 
-def test_conditions_closed_forms_and_groups_change_the_error():
+def test_conditions_and_closed_forms_change_the_error():
     assert m.rejection_rate("r", given="g").formula.mcse == WITHIN
     assert m.rejection_rate("r").formula.mcse == BINOMIAL
     assert m.empirical_se("x", mcse="normal").formula.mcse == NORMAL
     plain = m.bias_eliminated_coverage("x", "l", "u", mcse="normal")
     assert plain.formula.mcse == BINOMIAL
     assert m.mean("x", given="g").formula != m.mean("x").formula
-    grouped = plain.formula.in_groups(4)
-    assert grouped.mcse == "sd(averages of ψᵢ over groups of 4 replicates)/√(n/4)"
-    assert plain.formula.in_groups(1) == plain.formula

@@ -7,7 +7,7 @@ from benchmarks.less_work import antithetic_normals
 from simstudy import measures as m
 from simstudy.errors import StudyError
 from simstudy.measures.core import MeasureContext
-from simstudy.measures.groups import n_groups
+from simstudy.measures.groups import group_means
 from tests.support import critical_z, replicates_to_catch
 
 SIZE = 4
@@ -44,7 +44,8 @@ def test_the_error_is_that_of_sums_over_groups_with_failures_among_them(measure)
         n_used = sum(used[i : i + SIZE].any() for i in range(0, 60, SIZE))
         square = sum(s * s for s in sums) * n_used / (n_used - measure.ddof)
         np.testing.assert_allclose(found.mcse[cell], np.sqrt(square) / used.sum(), rtol=1e-12)
-    assert n_groups(psi, SIZE).tolist() == [14, 15]
+    n_used = (~np.isnan(psi)).sum(axis=0)
+    assert group_means(psi, n_used, SIZE)[1].tolist() == [14, 15]
     plain = measure.estimate(columns)
     np.testing.assert_array_equal(found.estimate, plain.estimate)
     np.testing.assert_allclose(found.variance_reduction, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
@@ -119,7 +120,7 @@ def test_intervals_of_few_groups_cover_and_those_of_shares_have_a_remark(n_group
 def test_one_group_has_no_error():
     found = in_groups(m.mean("x")).estimate({"x": np.arange(4.0)})
     assert np.isnan(found.mcse)
-    assert str(found.reason).startswith("fewer than two groups of replicates")
+    assert str(found.reason).startswith("fewer than two groups of 4 replicates")
     middle = in_groups(m.median("x")).estimate({"x": np.arange(4.0)})
     assert middle.estimate == 1.5
     assert np.isnan([middle.mcse, middle.lower, middle.upper]).all()
@@ -131,6 +132,7 @@ def test_one_group_has_no_error():
         m.empirical_se("x", mcse="normal"),
         m.bias_eliminated_coverage("x", "lower", "upper", mcse="normal"),
         m.bootstrapped(lambda x: x.mean(axis=0), name="mine"),
+        m.controlled(m.mean("x"), m.control("lower", mean=0.0)),
     ],
 )
 def test_errors_of_independent_replicates_only_are_refused(measure):
@@ -138,6 +140,19 @@ def test_errors_of_independent_replicates_only_are_refused(measure):
         in_groups(measure)
 
 
-def test_a_group_that_is_not_whole_is_refused():
-    with pytest.raises(StudyError, match="62 replicates are not a whole number of groups of 4"):
-        in_groups(m.mean("x")).estimate({"x": np.zeros(62)})
+def test_a_last_group_that_is_not_whole_is_a_smaller_group():
+    x = np.random.default_rng(1).standard_normal(62)
+    found, apart = in_groups(m.mean("x")).estimate({"x": x}), x - x.mean()
+    sums = np.array([apart[i : i + SIZE].sum() for i in range(0, 62, SIZE)])
+    np.testing.assert_allclose(found.mcse, np.sqrt(16 / 15 * (sums**2).sum()) / 62, rtol=1e-12)
+    assert (found.n_rep, found.n_failed) == (62, 0)
+
+
+def test_the_error_of_a_likelihood_ratio_is_that_of_groups():
+    """Its interval comes from two shares if replicates are independent, from the error if not."""
+    measure = m.positive_likelihood_ratio("reject", effect="given")
+    columns = {name: column[:, 0] for name, column in drawn(400).items()}
+    several = {name: np.repeat(column, SIZE, axis=0) for name, column in columns.items()}
+    found, alone = in_groups(measure).estimate(several), measure.estimate(columns)
+    np.testing.assert_allclose(found.mcse, alone.mcse, rtol=1e-12)
+    np.testing.assert_allclose(found.upper, alone.upper, rtol=0.1)

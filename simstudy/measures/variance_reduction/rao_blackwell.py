@@ -15,7 +15,6 @@ from simstudy.measures.core import (
     MeasureContext,
     standard_error,
 )
-from simstudy.measures.groups import grouped_sums
 from simstudy.measures.remarks import far_from_zero
 
 
@@ -100,8 +99,7 @@ class _Conditional(Measure):
         return True
 
     def bind(self, context: MeasureContext) -> Measure:
-        alone = context._replace(group_size=1)
-        smooth, raw = self.smooth.bind(alone), self.raw.bind(alone)
+        smooth, raw = self.smooth.bind(context), self.raw.bind(context)
         return replace(self, smooth=smooth, raw=raw, group_size=context.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
@@ -127,7 +125,7 @@ class _Conditional(Measure):
         apart = smooth.estimate - raw.estimate
         with np.errstate(all="ignore"):
             each = np.where(np.isnan(smooth.psi), 0.0, smooth.psi - raw.psi + apart)
-        far = far_from_zero(grouped_sums(each, self.group_size))
+        far = far_from_zero(each)
         lines = [
             f"it is {by:+.3g} from {self.raw.name} of the raw column, {z:.0f} standard errors of "
             "the difference: one of the two is wrong"
