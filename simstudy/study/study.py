@@ -390,10 +390,17 @@ class Study(StudySpec):
 
         check_factor(scenario, factor)
         chosen = measure_named(measure, {each.name: each for each in self.measures})
-        rules = replace(self.rules, common=tuple(dict.fromkeys((*self.rules.common, factor))))
+        cell = dict(where or {})
+        only = str(cell.get(self.methods_axis)) if chosen.by_cell else ""
+        methods = {only: self.methods[only]} if only in self.methods else self.methods
+        rules = replace(
+            self.rules,
+            common=tuple(dict.fromkeys((*self.rules.common, factor))),
+            across_replicates=tuple(n for n in self.rules.across_replicates if n in methods),
+        )
         bare = replace(
-            self, scenarios=[scenario], measures=[chosen], rules=rules, figures={}, tables={},
-            claims=(),
+            self, scenarios=[scenario], measures=[chosen], methods=methods, rules=rules,
+            figures={}, tables={}, claims=(),
         )  # fmt: skip
 
         def run_at(value: float) -> Result:
@@ -403,7 +410,6 @@ class Study(StudySpec):
             warn_of(found, asked, stacklevel=1)
             return found
 
-        cell = dict(where or {})
         return Search(run_at, factor, chosen.name, target, low, high, tolerance, cell).solve()
 
     def depends_on(self) -> pd.DataFrame:

@@ -198,6 +198,35 @@ def test_a_measure_that_falls_in_one_cell() -> None:
     assert set(found.trace["method"]) == {"z"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Flips:
+    """One flip, whose heads have probability x / 100."""
+
+    x: int
+
+    def draw(self, streams: Streams, n_rep: int) -> Columns:
+        return {"heads": streams("data").random(n_rep) < self.x / 100}
+
+
+def counted(heads: np.ndarray) -> Columns:
+    return {"hit": heads}
+
+
+def not_asked_for(heads: np.ndarray) -> Columns:
+    raise ValueError("this method was not asked for")
+
+
+def test_other_methods_are_not_drawn() -> None:
+    methods = {"counted": counted, "other": not_asked_for}
+    rules = Rules(across_replicates=("other",))
+    study = Study("flips", [Flips(1)], [power("hit")], methods, block_size=200, rules=rules)
+    found = study.solve(
+        Flips(1), "x", measure="power", target=0.5, low=10, high=90, n_rep=400,
+        where={"method": "counted"}, **INLINE,
+    )  # fmt: skip
+    assert found.lower <= 50 <= found.upper
+
+
 # ---------------------------------------------------------------- a scenario that misbehaves
 @dataclasses.dataclass(frozen=True)
 class Coin:
