@@ -306,7 +306,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
             )
             if (found.settings, *known) == (owner.settings, owner.values[key], owner.codes[key]):
                 continue
-            if run.blocks is not None:  # of other code or versions, which the run compared
+            if run.blocks is not None:  # the run compared other code or versions
                 accepted.setdefault(key, []).append(owner.origin(key))
             else:
                 what = in_one_line(", ".join(found.differences(owner, key)[:1]))

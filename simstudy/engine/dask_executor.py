@@ -140,7 +140,7 @@ class Dask(Executor):
         error = future.exception()
         if isinstance(error, KilledWorker):
             raise WorkerDiedError(DIED, by_signal=False)
-        if isinstance(error, TimeoutError):  # of the cluster: a study's own is a failed row
+        if isinstance(error, TimeoutError):  # raised by Dask; a study's own is a failed row
             raise self._lost() from None
         raise error
 

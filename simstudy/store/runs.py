@@ -223,8 +223,8 @@ def forget_run(blocks: Place, store: Store) -> None:
 CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 
-MAX_UNUSED = 10**9  # bytes of unused blocks from which on a run says so
-LEAST_UNUSED = 10**7  # bytes below which a run never says so
+MAX_UNUSED_BYTES = 10**9  # bytes of unused blocks from which on a run says so
+REPORTED_BYTES = 10**7  # bytes of unused blocks below which a run never says so
 
 
 def clean(
@@ -297,7 +297,7 @@ class StudyFolder:
     temporary
         Temporary folder, deleted with this object.
     verdicts
-        Comparisons of blocks of other versions or code, as recorded beside the blocks.
+        Comparisons of blocks of other versions or code, stored with the blocks.
     """
 
     path: Place | None
@@ -367,7 +367,7 @@ class StudyFolder:
     def _describe_unused(self) -> str:
         files = self.store.files
         n_bytes = sum(map(files.size, files.names()))
-        limit = min(MAX_UNUSED, max(n_bytes / 2, LEAST_UNUSED))
+        limit = min(MAX_UNUSED_BYTES, max(n_bytes / 2, REPORTED_BYTES))
         if self.path is None or n_bytes - self.store.n_bytes <= limit:
             return ""
         this = StoredRun("", self.path, _used_by(self.store))

@@ -161,7 +161,8 @@ def describe_other_code(other: OtherBlocks, home: StudyFolder) -> str:
     if home.blocks is not None:
         spent = read_records(home.blocks, other.provenance).spent.values()
         seconds = sum(each.own + each.data for each in spent)
-    work = f" ({seconds:,.1f} core-seconds)" if seconds >= 0.05 else ""
+    time = f"{seconds / 3600:,.1f} core hours" if seconds > 3600 else f"{seconds:,.1f} core-seconds"
+    work = f" ({time})" if seconds >= 0.05 else ""
     blocks = (
         "a stored block was" if other.n_blocks == 1 else f"{other.n_blocks:,} stored blocks were"
     )

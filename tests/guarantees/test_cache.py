@@ -231,7 +231,7 @@ def test_a_run_says_when_blocks_that_no_run_uses_take_half_of_the_store(
         write(project, {"experiments/levels.py": text})
         assert main(how) == 0
         assert said not in capsys.readouterr().err, "it is small, or in use until a run has ended"
-    monkeypatch.setattr(runs, "LEAST_UNUSED", 0)
+    monkeypatch.setattr(runs, "REPORTED_BYTES", 0)
     assert main(how) == 0
     assert said in capsys.readouterr().err
     assert clean(store(project), dry_run=True, older_than=0).n_blocks == 2 * 40

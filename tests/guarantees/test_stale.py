@@ -17,6 +17,7 @@ from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY
 from simstudy.store.files import name_by_content
+from simstudy.store.run_records import BlockTimings, RunRecord
 from simstudy.store.runs import clean
 from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
@@ -143,6 +144,19 @@ def test_without_a_progress_display_the_line_is_a_warning(written, first, tmp_pa
     with pytest.warns(UserWarning, match="changed since 3 stored blocks") as warned:
         written.study().run(50, out=tmp_path / "out", **INLINE)
     assert {each.filename for each in warned} == {__file__}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(12.34, "(12.3 core-seconds)"), (9000.0, "(2.5 core hours)")]
+)
+def test_the_line_says_how_much_work_no_longer_counts(
+    seconds, said, written, first, tmp_path, monkeypatch
+):
+    spent = {"key": BlockTimings(3, seconds - 1, 1.0)}
+    monkeypatch.setattr(stored_blocks, "read_records", lambda *_: RunRecord(spent))
+    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
+    _, (note,) = run_noted(written.study(), tmp_path / "out")
+    assert said in note
 
 
 HARMLESS = {
