@@ -32,8 +32,8 @@ def test_a_table_is_ruled_captioned_and_labelled():
         "% \\usepackage{booktabs}\n"
         "\\begin{table}\n"
         "\\centering\n"
-        "\\caption{Power}\\label{tab:two-stage:-}\n"
-        "\\par\\smallskip\n"
+        "\\caption{Power}\n"
+        "\\label{tab:two-stage:-}\n"
         "\\begin{tabular}{@{}lrr@{}}\n"
         "\\toprule\n"
         "null hypothesis & n & power \\\\\n"
@@ -42,7 +42,6 @@ def test_a_table_is_ruled_captioned_and_labelled():
         "false & 399 & – \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
-        "\\par\\smallskip\n"
         "{\\footnotesize\\raggedright\\noindent A note.\\par}\n"
         "\\end{table}\n"
     )
