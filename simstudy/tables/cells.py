@@ -98,7 +98,12 @@ def as_text(grid: Grid, width: int | None = None) -> str:
 
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
-    style = as_frame(grid).style.hide(axis="index").set_caption(escape(grid.caption))
+    style = (
+        as_frame(grid)
+        .style.hide(axis="index")
+        .set_caption(escape(grid.caption))
+        .set_uuid("simstudy")
+    )
     style = style.format(escape="html").format_index(escape="html", axis="columns")
     return style.to_html() + "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
 

@@ -10,6 +10,7 @@ from simstudy.tables.cells import Grid, as_frame
 
 ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
 NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?")
+SKIP: Final = "\\par\\smallskip\n"
 END: Final = "\\end{table}\n"
 SPECIAL = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
 TEXT: Final = {
@@ -54,8 +55,9 @@ def as_latex(grid: Grid, label: str = "") -> str:
             position_float=None if is_long else "centering",
         )
     )
+    table = table.replace(r"\begin{tabular}", rf"{SKIP}\begin{{tabular}}")
     text = " ".join(map(escaped, grid.notes))
-    notes = f"{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
+    notes = f"{SKIP}{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
     packages = r"% \usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
     body, end = (table, "") if is_long else (table.removesuffix(END), END)
     return f"{packages}\n{body}{notes}{end}"

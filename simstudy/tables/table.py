@@ -70,7 +70,7 @@ class Column:
         str
             The formatted value.
         """
-        if self.has_words_for(value):
+        if self._has_words_for(value):
             return self.words[value]
         if not is_number(value):
             return _format_value(value)
@@ -83,7 +83,7 @@ class Column:
             return format_digits(str(int(value)))
         return format_digits(without_error(value, percent=self.percent))
 
-    def has_words_for(self, value: Any) -> bool:
+    def _has_words_for(self, value: Any) -> bool:
         """Whether a value has a label."""
         return isinstance(value, str | numbers.Real) and value in self.words
 
@@ -204,7 +204,7 @@ class Table:
         plain = [
             value
             for value, cell in zip(values, cells, strict=True)
-            if cell != MISSING and not how.has_words_for(value)
+            if cell != MISSING and not how._has_words_for(value)
         ]
         is_numeric = bool(plain) and all(map(is_number, plain))
         return Heading(_heading(name, how), is_numeric), cells

@@ -34,6 +34,7 @@ def test_a_table_is_ruled_captioned_and_labelled():
         "\\centering\n"
         "\\caption{Power}\n"
         "\\label{tab:two-stage:-}\n"
+        "\\par\\smallskip\n"
         "\\begin{tabular}{@{}lrr@{}}\n"
         "\\toprule\n"
         "null hypothesis & n & power \\\\\n"
@@ -42,6 +43,7 @@ def test_a_table_is_ruled_captioned_and_labelled():
         "false & 399 & – \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
+        "\\par\\smallskip\n"
         "{\\footnotesize\\raggedright\\noindent A note.\\par}\n"
         "\\end{table}\n"
     )
