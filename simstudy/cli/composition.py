@@ -249,8 +249,19 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
         raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
-    with errors_in_one_line():
-        return list(OverridesParser.create().parse_overrides(list(overrides)))
+    parsed = list[Override]()
+    for text in overrides:
+        try:
+            with errors_in_one_line():
+                parsed += OverridesParser.create().parse_overrides([text])
+        except ValueError as error:  # an integer of too many digits
+            raise ConfigError(f"{text}: {error}") from None
+    for each in parsed:
+        is_single = not (each.is_sweep_override() or each.is_delete())
+        if each.key_or_group in GROUPS and is_single and not isinstance(each.value(), str):
+            name = each.key_or_group
+            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
+    return parsed
 
 
 def typed_overrides(hydra: Any) -> list[str]:

@@ -25,7 +25,7 @@ from simstudy.errors import (
 from simstudy.remote import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
-LONG_WORD = re.compile(r"(\S{60})\S{240,}")  # shortened in messages
+LONG_WORD = re.compile(r"(\S{120})\S{180,}")  # shortened in messages
 
 
 def end_with_status(work: Callable[[], int], command: str) -> int:
