@@ -179,9 +179,11 @@ class Task:
 
     def __call__(self, config: DictConfig) -> float | None:
         """Run one study; returns the objective of a sweeper, if one is named."""
-        if self.error is not None:
-            return None
         cfg = HydraConfig.get()
+        if self.error is not None:
+            with suppress(OSError):
+                Path(cfg.runtime.output_dir).rmdir()  # which Hydra has made for this run
+            return None
         run = self._run_point if cfg.mode == RunMode.MULTIRUN else self._run
         try:
             outcome = run(config, cfg)
