@@ -22,27 +22,18 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 SUCH_AS = ", for example"
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
-BOUNDS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
-PYDANTIC_BOUNDS = {"at_least": "ge", "above": "gt", "at_most": "le", "below": "lt"}
+PYDANTIC_BOUNDS = {">=": "ge", ">": "gt", "<=": "le", "<": "lt"}
 TYPE_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
 YAML_LITERALS = frozenset({"true", "false", "null", "none", ""})
 
 
 @dataclass(frozen=True)
 class Option:
-    """The help text and the range of a setting."""
+    """The help text and the range of a setting: its bounds by their sign, or the allowed values."""
 
     help: str
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
+    bounds: Mapping[str, float]
     one_of: tuple[Any, ...] = ()
-
-    @property
-    def bounds(self) -> dict[str, float]:
-        """The bounds that are set, by name."""
-        return {name: getattr(self, name) for name in BOUNDS if getattr(self, name) is not None}
 
 
 def option(
@@ -88,18 +79,15 @@ def option(
     >>> Config()
     Config(n_obs=[10, 40], tails='normal')
     """
-    about = {"option": Option(help, at_least, above, at_most, below, one_of)}
-    return _field(None if default is MISSING else default, about)
+    bounds = {">=": at_least, ">": above, "<=": at_most, "<": below}
+    about = Option(help, {sign: x for sign, x in bounds.items() if x is not None}, one_of)
+    return _field(None if default is MISSING else default, {"option": about})
 
 
 def _field(default: Any, metadata: Mapping[str, Any]) -> Any:
     if isinstance(default, list | dict):
-        return field(default_factory=functools.partial(_copy, default), metadata=metadata)
+        return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy()
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(option,))
@@ -107,7 +95,8 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     """Make a config dataclass whose defaults are the published values of its experiment.
 
     The values are written in one place, `conf/experiment/<name>.yaml`. Both `Config()` in a
-    notebook and a run without overrides use them. Every instance is checked.
+    notebook and a run without overrides use them. An option that the file does not name has its own
+    default. Every instance is checked.
 
     Parameters
     ----------
@@ -135,19 +124,17 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 
     def decorate(cls: type[C]) -> type[C]:
         values = _published_values(Path(experiment_file))
-        known = dict(getattr(cls, "__dataclass_fields__", {}))
-        own = inspect.get_annotations(cls)
-        if odd := {*known, *own} ^ values.keys():
-            raise ConfigError(
-                f"Config of {Path(experiment_file).name} and its file under conf/experiment/ "
-                f"differ in {', '.join(sorted(odd))}: each option needs one published value there."
-            )
+        inherited = dict(getattr(cls, "__dataclass_fields__", {}))
+        types = {name: each.type for name, each in inherited.items()} | inspect.get_annotations(cls)
         for name, default in values.items():
-            declared = cls.__dict__.get(name)
-            if not isinstance(declared, dataclasses.Field):
-                declared = known.get(name)  # a base class or an earlier `dataclass` declares it
-            setattr(cls, name, _field(default, declared.metadata if declared else {}))
-        cls.__annotations__ = {name: each.type for name, each in known.items()} | own
+            if name not in types:
+                raise ConfigError(
+                    f"{name} of conf/experiment/ is no option of Config in "
+                    f"{Path(experiment_file).name}; {nearest(name, types)}"
+                )
+            declared = cls.__dict__.get(name, inherited.get(name))
+            setattr(cls, name, _field(default, getattr(declared, "metadata", {})))
+        cls.__annotations__ = types
         cls.__post_init__ = check  # type: ignore[attr-defined]
         return dataclass(kw_only=True)(cls)
 
@@ -180,13 +167,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:  # errors of yaml name it, with the line
+            values = yaml.safe_load(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}, is not valid YAML: {error.problem}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
     if values is None or isinstance(values, dict):
         return values or {}
@@ -265,11 +250,12 @@ def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
     if about.one_of:
         return typing.Literal[about.one_of]
     if hint in (int, float):
-        bounds = {PYDANTIC_BOUNDS[name]: bound for name, bound in about.bounds.items()}
+        bounds: Any = {PYDANTIC_BOUNDS[sign]: bound for sign, bound in about.bounds.items()}
         checked = typing.Annotated[hint, Field(**bounds), BeforeValidator(_no_truth_value)]
         if hint is int:
             return checked
-        return typing.Annotated[checked, AllowInfNan(False), AfterValidator(_without_sign_of_zero)]
+        one_zero = AfterValidator(lambda value: value + 0.0)  # -0.0 and 0.0 are one level
+        return typing.Annotated[checked, AllowInfNan(False), one_zero]
     return hint
 
 
@@ -285,17 +271,16 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
-def _without_sign_of_zero(value: float) -> float:
-    return value + 0.0  # -0.0 and 0.0 are one level of a factor
-
-
 def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     """Make the message for a refused value: name, value, allowed values, an example."""
     about: Option = declared.metadata["option"]
     hint, name = typing.get_type_hints(cls)[declared.name], declared.name
     text = format_setting(value)
     text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-    example = _example(declared, hint, value)
+    default = _default_of(declared)
+    words = sorted(_words(hint, about), key=lambda word: -_likeness(word, value))
+    examples = [*words, default, *about.bounds.values()]
+    example = next((each for each in examples if each is not None), None)
     such_as = "" if example is None else f"{SUCH_AS} {name}={format_setting(example)}"
     if value == []:
         return (
@@ -305,29 +290,22 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
 
 
-def _example(declared: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
-    """Choose an allowed value as an example: the nearest word, the default, or a bound."""
-    about: Option = declared.metadata["option"]
-    if words := _words(hint, about):
-        close = difflib.get_close_matches(str(value), words, n=1)
-        return close[0] if close else words[0]
-    default = declared.default
+def _likeness(word: str, value: Any) -> float:
+    return difflib.SequenceMatcher(None, word, str(value)).ratio()
+
+
+def _default_of(declared: dataclasses.Field[Any]) -> Any:
     if declared.default_factory is not MISSING:
-        default = declared.default_factory()
-    if default not in (None, MISSING):
-        return default
-    return about.at_least if about.at_least is not None else about.at_most
+        return declared.default_factory()
+    return None if declared.default is MISSING else declared.default
 
 
 def _words(hint: Any, about: Option) -> list[str]:
     """List the allowed words of `one_of`, a `Literal` or an `Enum`; empty for other options."""
-    if about.one_of:
-        return list(map(str, about.one_of))
-    if typing.get_origin(hint) is typing.Literal:
-        return list(map(str, typing.get_args(hint)))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return [str(member.value) for member in hint]
-    return []
+    literals = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    return list(map(str, about.one_of or literals))
 
 
 def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
@@ -339,15 +317,12 @@ def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple
         Defaults to show instead of those of the dataclass.
     """
     hints, described = typing.get_type_hints(cls), []
-    for declared in fields(cls):
-        about = declared.metadata.get("option")
-        if about is not None:
-            made = declared.default_factory
-            own = made() if made is not MISSING else declared.default
-            value = (values or {}).get(declared.name, own)
-            default = "" if value in (None, MISSING) else f"  default: {format_setting(value)}"
-            allowed = _format_allowed(hints[declared.name], about)
-            described.append((declared.name, f"{about.help}  [{allowed}]{default}"))
+    for declared in (each for each in fields(cls) if "option" in each.metadata):
+        about: Option = declared.metadata["option"]
+        value = (values or {}).get(declared.name, _default_of(declared))
+        default = "" if value is None else f"  default: {format_setting(value)}"
+        allowed = _format_allowed(hints[declared.name], about)
+        described.append((declared.name, f"{about.help}  [{allowed}]{default}"))
     return described
 
 
@@ -360,7 +335,7 @@ def _format_allowed(hint: Any, about: Option) -> str:
         return " or ".join(_format_allowed(arg, about) for arg in args)
     if words := _words(hint, about):
         return "|".join(words)
-    bounds = ", ".join(f"{BOUNDS[name]} {bound:g}" for name, bound in about.bounds.items())
+    bounds = ", ".join(f"{sign} {bound:g}" for sign, bound in about.bounds.items())
     kind = TYPE_NAMES.get(hint, getattr(hint, "__name__", str(hint)))
     return f"{kind} {bounds}".rstrip()
 

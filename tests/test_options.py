@@ -210,10 +210,34 @@ def test_published_values_are_checked_like_any(house):
         Config(k=[])
 
 
-@pytest.mark.parametrize("yaml_text", ["k: [0]\n", "k: [0]\nn_rep: 5\nalpha: 1\n"])
-def test_the_file_and_the_config_have_the_same_keys(yaml_text, house):
-    with pytest.raises(ConfigError, match=r"differ in (n_rep|alpha): each option needs one"):
-        make_config(house(yaml_text))
+def test_an_option_that_the_file_does_not_list_has_its_own_default(house):
+    @published(house("k: [0]\n"))
+    class Config:
+        k: list[float] = option("standard errors", at_least=0)
+        label: str = option("a word", default="one")
+        n_rep: int = option("replicates", at_least=1)
+
+    assert Config(n_rep=5) == Config(k=[0.0], label="one", n_rep=5)
+    with pytest.raises(ConfigError, match="n_rep=null is not allowed"):
+        Config()
+
+
+def test_a_key_of_the_file_that_is_no_option_is_refused(house):
+    with pytest.raises(
+        ConfigError, match=r"n_reps of conf/experiment/ is no .*; did you mean 'n_r"
+    ):
+        make_config(house("k: [0]\nn_reps: 5\n"))
+
+
+@pytest.mark.parametrize(
+    "text", ["k: [0\n", "k: [0\nn: 5\n", "k:\n\t- 1\n", "k: !!python/name:os x\n"]
+)
+def test_a_broken_file_is_one_line_with_its_place(house, text):
+    with pytest.raises(ConfigError) as error:
+        make_config(house(text))
+    assert "mine.yaml" in str(error.value)
+    assert ", line " in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_missing_file_says_where_it_belongs(tmp_path):

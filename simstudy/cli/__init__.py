@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
     verb, rest = (arguments[0], arguments[1:]) if is_named else ("run", arguments)
     command = resume_command(project, verb, rest)
     signals.resume_with(command)
-    status = end_with_status(lambda: _run_command(project, arguments), arguments, command)
+    status = end_with_status(lambda: _run_command(project, arguments), command)
     signals.stop_listening()
     return status
 

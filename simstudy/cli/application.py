@@ -1,35 +1,47 @@
-"""The Hydra application that runs studies: `python run.py experiment=NAME`."""
+"""The Hydra application that runs studies: `python run.py experiment=NAME`.
+
+A sweep ends with a table, whatever launcher ran it: each run writes a small file below the folder
+of the sweep, and `finish_sweep` reads these files when the last run has ended.
+"""
 
 import itertools
-import math
 import os
 import re
-import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path, PurePath
+from typing import Any
 
 import hydra
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from simstudy.cli import sweep
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.cli.composition import (
     VERSION_BASE,
     config_location,
+    errors_in_one_line,
     first_line,
-    hydra_errors_in_one_line,
+    hydra_process,
+    is_word,
     parse_overrides,
     register,
     resolve,
+    setting_of,
     short_name,
+    typed_overrides,
 )
 from simstudy.cli.exit_status import (
     DEFECT,
+    FAILED,
+    OUT_OF_TIME,
+    REFUSED,
     complain,
     complain_of,
     is_output_error,
@@ -42,13 +54,17 @@ from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build
 
-MAX_RUNS = 10_000  # runs in a sweep
-FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
+OUTCOMES = "jobs"  # a file for each run, named by its number
+MULTIRUN_FILE = "multirun.yaml"  # Hydra's own record of a sweep
+STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
+          OUT_OF_TIME: "out of time"}  # fmt: skip
 FLAGS_WITH_VALUE = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn",
     "--config-dir", "-cd", "--experimental-rerun", "--info", "-i", "--shell-completion", "-sc",
 )  # fmt: skip
+
+begun_sweeps: list[Path] = []  # folder of the sweep that has begun and has no table yet
 
 
 def run_application(project: Project, arguments: Sequence[str]) -> int:
@@ -68,22 +84,21 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     arguments = with_experiments(arguments, project)
     overrides = overrides_among(arguments)
     flags = [text for text in arguments if text not in overrides]  # argparse takes them last
-    parsed = parse_overrides(overrides)
-    _check_sweep(parsed)
-    program = project.command("run")
-    register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
-    task = Task(project)
-    sweep.begun.clear()
-    folder, name = config_location(project)
-    start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
-    with _hydra_process([program, *overrides, *flags]), hydra_errors_in_one_line():
+    program, task = project.command("run"), Task(project)
+    begun_sweeps.clear()
+    with hydra_process([program, *overrides, *flags]), errors_in_one_line():
+        parsed = parse_overrides(overrides)
+        _check_shared_settings(parsed)
+        register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
+        folder, name = config_location(project)
+        start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)
         try:
-            start()
+            start(task)()
         except SystemExit as ending:  # after --help, --cfg and the like
             return int(ending.code or 0)
         except Exception as error:
-            statuses = sweep.finish()
-            if isinstance(error, RuntimeError) and not statuses:  # of a launcher: runs catch theirs
+            statuses = finish_sweep()
+            if type(error) is RuntimeError and not statuses:  # of a launcher
                 raise ConfigError(f"the sweep cannot start: {first_line(error)}") from error
             if isinstance(error, HydraException) or not statuses:
                 raise
@@ -91,15 +106,15 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             return max(statuses)
     if task.error is not None:
         raise task.error
-    return max([*task.statuses, *sweep.finish()], default=0)
+    return max([*task.statuses, *finish_sweep()], default=0)
 
 
 def overrides_among(arguments: Sequence[str]) -> list[str]:
     """The overrides among arguments, without Hydra's flags and their values."""
-    before = ("", *arguments)
+    pairs = zip(arguments, ("", *arguments), strict=False)
     return [
         text
-        for text, previous in zip(arguments, before, strict=False)
+        for text, previous in pairs
         if not text.startswith("-") and ("=" in text or previous not in FLAGS_WITH_VALUE)
     ]
 
@@ -107,65 +122,39 @@ def overrides_among(arguments: Sequence[str]) -> list[str]:
 def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
     """Turn leading words into `experiment=`, and `all` into the experiments of the group."""
     rest = [text for text in arguments if text not in MULTIRUN]
-    flags = [MULTIRUN[0]] if len(rest) < len(arguments) else []
-    names = list(itertools.takewhile(lambda text: not re.search(r"^[-+~]|=", text), rest))
+    is_sweep = len(rest) < len(arguments)
+    names = list(itertools.takewhile(lambda text: is_word(text) and text[:1] != "-", rest))
     groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]
-    rest = [text.removeprefix("+") if text.startswith("+experiment=") else text
-            for text in rest[len(names):] if not text.startswith("group=")]  # fmt: skip
+    rest = [text for text in rest[len(names) :] if not text.startswith("group=")]
     known = project.options("experiment") if names else []
-    for word in names:
-        if word not in (*known, ALL):
-            near = nearest(word, [*COMMANDS, *known])
-            raise ConfigError(f"{word!r} is no command and no experiment; {near}")
+    for word in set(names) - {*known, ALL}:
+        near = nearest(word, [*COMMANDS, *known])
+        raise ConfigError(f"{word!r} is no command and no experiment; {near}")
     if names == [ALL]:
-        names = members(groups[-1] if groups else default_group(project), project)
-        flags = [MULTIRUN[0]]
-    flags = [MULTIRUN[0]] if len(names) > 1 else flags
-    return [*flags, *([f"experiment={','.join(names)}"] if names else []), *rest]
+        names, is_sweep = members((groups or [default_group(project)])[-1], project), True
+    named = [f"experiment={','.join(names)}"] if names else []
+    return [*MULTIRUN[:1] * (is_sweep or len(names) > 1), *named, *rest]
 
 
-def _check_sweep(overrides: Sequence[Override]) -> None:
-    """Refuse a sweep whose runs would all be refused, or too large for Hydra's own sweeper."""
-    single = {each.key_or_group: each.value() for each in overrides if not each.is_sweep_override()}
-    given = {name: value for name, value in single.items() if name in NAMES}
-    is_value = {name: isinstance(value, bool | int | float | str) for name, value in given.items()}
-    build(Settings, {name: v for name, v in given.items() if is_value[name] and "${" not in str(v)})
-    values = [each.value() for each in overrides if each.is_sweep_override()]
-    n_each = [len(value.list) for value in values if isinstance(value, ChoiceSweep)]
-    ranges = [value for value in values if isinstance(value, RangeSweep) and value.step]
-    n_runs = math.prod([*n_each, *((each.stop - each.start) / each.step for each in ranges)])
-    if n_runs > MAX_RUNS and not any(each.key_or_group == "hydra/sweeper" for each in overrides):
-        raise ConfigError(
-            f"this sweep has {n_runs:,.0f} runs, and one may have {MAX_RUNS:,}: sweep over fewer "
-            "values, or make them factors of the study, as in experiment.NAME=[1,2,3]"
-        )
+def _check_shared_settings(overrides: Sequence[Override]) -> None:
+    """Refuse a setting that would be refused in every run of a sweep."""
+    given = {each.key_or_group: each.value() for each in overrides if not each.is_sweep_override()}
+    plain = {
+        name: value
+        for name, value in given.items()
+        if name in NAMES and isinstance(value, bool | int | float | str) and "${" not in str(value)
+    }
+    build(Settings, plain)
 
 
 def _sweep_folder(overrides: Sequence[str]) -> str:
     """The folder of a sweep's table, named after its overrides."""
-    given = {name: value for name, _, value in (text.partition("=") for text in overrides)}
-    scale = given.get("scale", "")
-    root = given.get("out") or (f"results/{scale}" if scale else "results")
+    given = {setting_of(text): text.partition("=")[2] for text in overrides}
+    root = given.get("out") or "/".join(filter(None, ["results", given.get("scale")]))
     root = root if re.fullmatch(r"[\w./-]+", root) else "results"
     names = [name for name in given if name not in SILENT and not name.startswith("hydra")]
     shown = [f"{name}={given[name]}" for name in ("experiment", *names) if name in given]
     return f"{root}/sweeps/{short_name(','.join(shown))}"
-
-
-@contextmanager
-def _hydra_process(argv: list[str]) -> Iterator[None]:
-    """Context for Hydra's main function, which reads `sys.argv` and raises its own errors."""
-    before, is_full = sys.argv, os.environ.get(FULL_ERROR)
-    sys.argv = argv
-    os.environ[FULL_ERROR] = "1"  # raise errors instead of printing them and exiting
-    GlobalHydra.instance().clear()
-    try:
-        yield
-    finally:
-        sys.argv = before
-        GlobalHydra.instance().clear()
-        if is_full is None:
-            del os.environ[FULL_ERROR]
 
 
 class Task:
@@ -190,12 +179,14 @@ class Task:
 
     def __call__(self, config: DictConfig) -> float | None:
         """Run one study; returns the objective of a sweeper, if one is named."""
-        if self.error is not None:
-            return None
         cfg = HydraConfig.get()
-        is_sweep = cfg.mode == RunMode.MULTIRUN
+        if self.error is not None:
+            with suppress(OSError):
+                Path(cfg.runtime.output_dir).rmdir()  # which Hydra has made for this run
+            return None
+        run = self._run_point if cfg.mode == RunMode.MULTIRUN else self._run
         try:
-            outcome = self._run_point(config, cfg) if is_sweep else self._run(config, cfg)
+            outcome = run(config, cfg)
         except Exception as error:
             self.error = error  # raised once Hydra has ended, which would print lines of its own
             return None
@@ -203,22 +194,166 @@ class Task:
         return outcome.objective
 
     def _run(self, config: DictConfig, cfg: DictConfig, *, is_sweep: bool = False) -> Outcome:
-        return carry_out(resolve(config, cfg, self.project), is_sweep=is_sweep)
+        with errors_in_one_line():
+            run = resolve(config, cfg, self.project)
+        return carry_out(run, is_sweep=is_sweep)
 
     def _run_point(self, config: DictConfig, cfg: DictConfig) -> Outcome:
         """Run a study of a sweep; its error does not stop the others."""
-        typed = sweep.typed_overrides(cfg)
-        sweep.write_outcome(Outcome(DEFECT, "ended without a status"), cfg)  # if it is killed
+        write_outcome(Outcome(DEFECT, "ended without a status"), cfg)  # if it is killed
         try:
             outcome = self._run(config, cfg, is_sweep=True)
         except (SimstudyError, OutOfTime) as error:
-            command = resume_command(self.project, "run", typed)
+            command = resume_command(self.project, "run", typed_overrides(cfg))
             reason = str(error) if isinstance(error, SimstudyError) else "out of time"
-            outcome = Outcome(complain_of(error, typed, command), reason)
+            outcome = Outcome(complain_of(error, command), reason)
         except Exception as error:
             if is_output_error(error):
                 raise
             traceback.print_exc()
             outcome = Outcome(DEFECT, describe(error))
-        sweep.write_outcome(outcome, cfg)
+        write_outcome(outcome, cfg)
         return outcome
+
+
+# ---------------------------------------------------------------- the table of a sweep
+class SweepStart(Callback):  # type: ignore[misc]
+    """Notes the folder of a sweep, which has a table once it has ended."""
+
+    def on_multirun_start(self, config: DictConfig, **_kwargs: Any) -> None:
+        """Forget the outcomes of an earlier sweep in the same folder."""
+        folder = Path(str(config.hydra.sweep.dir)).absolute()
+        begun_sweeps.append(folder)
+        for path in (folder / OUTCOMES).glob("*.json"):
+            path.unlink()
+
+
+def finish_sweep() -> list[int]:
+    """Write and print the table of the sweep that has ended, if there is one with outcomes.
+
+    Returns
+    -------
+    list
+        Exit statuses of its runs.
+    """
+    folders = list(begun_sweeps)
+    begun_sweeps.clear()
+    statuses = [status for folder in folders for status in write_table(folder)]
+    if not statuses:
+        for folder in folders:
+            (folder / MULTIRUN_FILE).unlink(missing_ok=True)
+            with suppress(OSError):  # something is in it, or it was never made
+                for path in (folder, *folder.parents):
+                    path.rmdir()
+    return statuses
+
+
+def write_outcome(outcome: Outcome, cfg: Any) -> None:
+    """Write how a run of a sweep ended, for the table.
+
+    Raises
+    ------
+    ConfigError
+        If the folder of the sweep is that of a study, whose summary the table would replace.
+    """
+    folder = Path(cfg.runtime.cwd) / str(cfg.sweep.dir)
+    if (folder / "manifest.json").exists():
+        (folder / MULTIRUN_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(cfg.runtime.output_dir).rmdir()  # which Hydra has made
+        raise ConfigError(
+            f"hydra.sweep.dir={cfg.sweep.dir} holds the results of a study, which the table of the "
+            "sweep would replace. Name another folder, or leave it out."
+        )
+    overrides = {setting_of(text): text.partition("=")[2] for text in typed_overrides(cfg)}
+    content = {"overrides": overrides, "number": cfg.job.num, **asdict(outcome)}
+    path = folder / OUTCOMES / f"{cfg.job.num}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, content)
+
+
+def write_table(folder: Path) -> list[int]:
+    """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`.
+
+    Parameters
+    ----------
+    folder
+        Folder of the sweep.
+
+    Returns
+    -------
+    list
+        Exit statuses of the runs that have written their outcome.
+    """
+    paths = (folder / OUTCOMES).glob("*.json")
+    found = [each for path in paths if (each := read_json(path)) is not None]
+    outcomes = sorted(found, key=lambda each: int(each["number"]))
+    if outcomes:
+        from simstudy.output.formatting import relative_to_cwd
+
+        names = dict.fromkeys(name for each in outcomes for name in each["overrides"])
+        differing = [
+            name for name in names if len({each["overrides"].get(name) for each in outcomes}) > 1
+        ]
+        for each in outcomes:
+            each["own"] = {n: str(each["overrides"].get(n, "")) for n in differing or names}
+            each["state"] = STATES.get(int(each["status"]), f"status {each['status']}")
+        _write_summary(folder, outcomes)
+        _write_index(folder, outcomes)
+        page = relative_to_cwd(folder / "index.html")
+        print("\n".join(["", *_table(outcomes), f"sweep: {page}"]), flush=True)
+    return [int(each["status"]) for each in outcomes]
+
+
+def _table(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The printed table: differing overrides, state, seconds, folder."""
+    rows = [[*outcomes[0]["own"], "state", "seconds", "results"]]
+    for each in outcomes:
+        results = each["folder"] or each["reason"]
+        rows.append([*each["own"].values(), each["state"], f"{each['seconds']:,.1f}", results])
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    return ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in rows]
+
+
+def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
+    """One table of all estimates, with a column for each override, state and seconds."""
+    import pandas as pd
+
+    from simstudy.output.explorer import EXPLORER, write_explorer
+    from simstudy.tables.table import as_csv
+
+    frames = []
+    for each in outcomes:
+        path = Path(each["folder"] or os.devnull) / "summary.parquet"
+        # A folder n_rep=60 in the path is no column, as it was for pyarrow before 25.
+        is_there = path.is_file()
+        rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
+        own = {n if n not in rows else f"override {n}": text for n, text in each["own"].items()}
+        frames.append(rows.assign(**own, state=each["state"], seconds=each["seconds"]))
+    table = pd.concat(frames, ignore_index=True)
+    mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
+    table = table.astype(dict.fromkeys(mixed, "string"))
+    table.to_parquet(folder / "summary.parquet", index=False)
+    (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
+    if "measure" in table:
+        estimates = table[table["measure"].notna()]
+        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
+
+
+def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
+    """One page with the figures of all runs side by side."""
+    from simstudy.output.report.claims import page
+
+    runs = []
+    for each in outcomes:
+        results = Path(each["folder"] or os.devnull)
+        shown = [results / "report.html", *sorted((results / "figures").glob("*.png"))]
+        report, *figures = [PurePath(os.path.relpath(path, folder)) for path in shown]
+        runs.append({
+            "name": " ".join(f"{name}={text}" for name, text in each["own"].items()),
+            "state": each["state"],
+            "reason": each["reason"],
+            "report": report if shown[0].is_file() else None,
+            "figures": figures,
+        })  # fmt: skip
+    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=runs))

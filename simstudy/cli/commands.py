@@ -283,7 +283,6 @@ class BatchJob:
         "seconds before the end of its time in which a job finishes its blocks", default=120,
         at_least=1,
     )  # fmt: skip
-    missing: bool = option("submit only the shares that have gaps now", default=False)
 
 
 def batch_script(project: Project, arguments: Sequence[str]) -> str:
@@ -299,10 +298,10 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     ConfigError
         If the settings of the job or of the run are not allowed.
     """
-    from simstudy.cli.composition import compose_run, refuse_own_memory
+    from simstudy.cli.composition import compose_run, refuse_own_memory, setting_of
 
     known = {each.name for each in fields(BatchJob)}
-    ours = [text for text in arguments if _name(text) in known]
+    ours = [text for text in arguments if setting_of(text) in known]
     rest = [text for text in arguments if text not in ours]
     job = build(BatchJob, parse_words(ours))
     if job.shares is None:
@@ -313,52 +312,21 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     config = compose_run(project, [*rest, f"join={job.shares}"])  # mistakes show before it is run
     refuse_own_memory(config.out, "batch")
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
+    is_script = project.script is not None
+    program = [str(project.root / "run.py")] if is_script else ["-m", "simstudy", "run"]
+    sbatch = {"time": job.time, "mem": job.memory, "cpus-per-task": job.cpus,
+              "partition": job.partition, "account": job.account}  # fmt: skip
     values = {
         "name": config.name,
         "made_by": " ".join(made_by.splitlines()),  # one line: it stands in a comment
         "folder": shlex.quote(str(Path.cwd())),
-        "command": shlex.join([*_command(project), *rest]),
+        "command": shlex.join([sys.executable, *program, *rest]),
         "shares": str(job.shares),
-        "asked": shlex.join(_sbatch_options(job)),
+        "asked": shlex.join(f"--{name}={x}" for name, x in sbatch.items() if x is not None),
         "warning": str(job.warning),
-        "array": _missing_shares(config, job.shares) if job.missing else f"1-{job.shares}",
     }
     text = SCRIPT.read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
-
-
-def _missing_shares(config: "Run", n_shares: int) -> str:
-    """The indices of incomplete shares, as sbatch takes them."""
-    from simstudy.cli.status import format_ranges, take_inventory
-
-    gaps = take_inventory(config).by_share(n_shares)
-    if not gaps:
-        raise ConfigError(
-            f"missing=true: all {n_shares:,} shares have drawn their blocks. To join them: "
-            f"{resume_command(config.project, 'run', config.overrides[:-1])}"
-        )
-    return format_ranges(gaps)
-
-
-def _name(text: str) -> str:
-    return text.lstrip("+").partition("=")[0]
-
-
-def _command(project: Project) -> list[str]:
-    """The command that a job runs, with its environment and folder."""
-    if project.script is not None:
-        return [sys.executable, str(project.root / "run.py")]
-    return [sys.executable, "-m", "simstudy", "run"]
-
-
-def _sbatch_options(job: BatchJob) -> list[str]:
-    options = {"partition": job.partition, "account": job.account}
-    return [
-        f"--time={job.time}",
-        f"--mem={job.memory}",
-        f"--cpus-per-task={job.cpus}",
-        *(f"--{name}={value}" for name, value in options.items() if value is not None),
-    ]
 
 
 # ---------------------------------------------------------------- replicates in files
@@ -376,9 +344,8 @@ def names_file(arguments: Sequence[str]) -> bool:
 def _is_file(text: str) -> bool:
     """Whether a word is the name of a file, or of a folder as in `jobs/`."""
     path = Path(text)
-    if path.is_file() or (path.is_dir() and "/" in text):
-        return True
-    return "=" not in text and bool(path.suffix)
+    is_there = path.is_file() or (path.is_dir() and "/" in text)
+    return is_there or ("=" not in text and bool(path.suffix))
 
 
 def summarize_file(arguments: Sequence[str]) -> int:
@@ -400,12 +367,11 @@ def summarize_file(arguments: Sequence[str]) -> int:
     files, settings = read_arguments(arguments)
     if not settings.get("estimate"):
         raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
-    outputs = {name: settings.pop(name, True) for name in ("figures", "report")}
+    outputs = {name: settings.pop(name, True) for name in SWITCHES}
     place = {"out": "results"}
     place |= {name: settings.pop(name) for name in ("out", "name") if name in settings}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        paths = files if len(files) > 1 else files[0]
-        result = from_file(paths, **settings, **place)
+        result = from_file(files if len(files) > 1 else files[0], **settings, **place)
     result.details.given = f"simstudy summarize {shlex.join(arguments)}"
     config = {"file": " ".join(files), "measures": "all", **settings}
     return publish_and_print(result, result.folder, config=config, **outputs)
@@ -423,7 +389,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]
 
     files = [text for text in arguments if _is_file(text)]
     given = parse_words([text for text in arguments if text not in files])
-    known = [*list(inspect.signature(from_frame).parameters)[1:], "figures", "report"]
+    known = [*list(inspect.signature(from_frame).parameters)[1:], *SWITCHES]
     for name in given:
         if name not in known:
             raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
@@ -436,10 +402,7 @@ def _value(name: str, text: str) -> Any:
 
     if text[0] not in "[{" and name not in (*NUMBERS, *SWITCHES):
         return text
-    (parsed,) = parse_overrides([f"{name}={text}"])
-    value = parsed.value()
-    if isinstance(value, list):
-        return list(map(str, value))
+    value = parse_overrides([f"{name}={text}"])[0].value()
     if name in SWITCHES and not isinstance(value, bool):
         raise ConfigError(f"{name}={text} is not allowed: it must be true or false")
     if isinstance(value, dict) and not all(isinstance(n, int | float) for n in value.values()):
@@ -447,4 +410,4 @@ def _value(name: str, text: str) -> Any:
             f"{name}={text} does not give each level a number: write {{LEVEL:NUMBER,...}}, as in "
             "truth={a:0.5,b:1}, or name a column"
         )
-    return value
+    return list(map(str, value)) if isinstance(value, list) else value

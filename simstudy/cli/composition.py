@@ -1,8 +1,10 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
 import difflib
+import logging
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -13,13 +15,15 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from yaml import YAMLError
 
 from simstudy.cli.project import (
     PACKAGE_CONF,
@@ -37,20 +41,27 @@ from simstudy.cli.settings import (
     read_backend,
     read_scale,
 )
-from simstudy.cli.sweep import typed_overrides
-from simstudy.errors import ConfigError, SimstudyError, nearest
+from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build, format_setting, option_help
 from simstudy.remote import Place, place_of
 
 VERSION_BASE = "1.3"
-HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
+FULL_ERROR = "HYDRA_FULL_ERROR"
+HOW_TO_QUOTE = """; put text with special letters in two pairs of marks: 'out="a (b"'"""
 GROUPS = ("experiment", "scale", "backend")
+COMPOSING_ERRORS = (
+    HydraException, OmegaConfBaseException, YAMLError,
+    ValueError, TypeError, LookupError, RecursionError,
+)  # fmt: skip
+"""Errors of Hydra, OmegaConf and YAML, which raise Python's own, too."""
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
 MAX_NAME_LENGTH = 100  # characters of a folder's name
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
 
+Settings:
 {settings}
+  precision.NAME standard error to reach for a measure, as 0.005 or 2%
 
 {options}Groups (choose with GROUP=NAME):
 $APP_CONFIG_GROUPS
@@ -99,7 +110,6 @@ class Run:
     sources: str
     project: Project
     overrides: tuple[str, ...]
-    backend_options: Mapping[str, Any] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)
     interpolated: Mapping[str, Any] = field(default_factory=dict)
 
@@ -116,24 +126,18 @@ class Run:
         from simstudy.provenance.scenario_id import short_hash
         from simstudy.store.runs import RUNS
 
-        shown = {
-            name: short_hash(str(value), 8)
-            if name.removeprefix("experiment.") in self.interpolated
-            else format_setting(value)
-            for name, value in sorted(self.differences.items())
-        }
-        name = ",".join(f"{name}={value}" for name, value in shown.items())
-        return self.folder / RUNS / short_name(name)
+        shown = []
+        for name, value in sorted(self.differences.items()):
+            is_secret = name.removeprefix("experiment.") in self.interpolated
+            text = short_hash(str(value), 8) if is_secret else format_setting(value)
+            shown.append(f"{name}={text}")
+        return self.folder / RUNS / short_name(",".join(shown))
 
     @property
     def label(self) -> str:
         """The overrides that say which run of a sweep this is."""
-        names = [text.lstrip("+").partition("=")[0] for text in self.overrides]
-        return " ".join(
-            text
-            for name, text in zip(names, self.overrides, strict=True)
-            if name == "experiment" or name not in SILENT
-        )
+        silent = SILENT - {"experiment"}
+        return " ".join(text for text in self.overrides if setting_of(text) not in silent)
 
     @property
     def is_published(self) -> bool:
@@ -144,9 +148,91 @@ class Run:
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
         made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
-        if not self.settings.precision:
-            return made_by
-        return made_by | {"precision": self.settings.precision, "at_least": self.n_rep}
+        until = {"precision": self.settings.precision, "at_least": self.n_rep}
+        return made_by | (until if self.settings.precision else {})
+
+
+# ---------------------------------------------------------------- Hydra's side
+@contextmanager
+def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
+    """Context for Hydra: its globals, `sys.argv` and logging are as they were at its end.
+
+    Parameters
+    ----------
+    argv
+        The command line that Hydra's main function reads. Default: that of the process.
+    """
+    Plugins.instance().register(PackageSettings)  # plugins add to the store what has to stay
+    in_use, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+    store, full_error = ConfigStore.instance().repo, os.environ.get(FULL_ERROR)
+    before, handlers, level = sys.argv, [*logging.root.handlers], logging.root.level
+    ConfigStore.instance().repo = _copied(store) | {"experiment": {}}
+    GlobalHydra.instance().clear()
+    sys.argv = list(argv or sys.argv)
+    os.environ[FULL_ERROR] = "1"  # Hydra raises errors instead of printing them and exiting
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra, HydraConfig.instance().cfg = in_use, config
+        ConfigStore.instance().repo, sys.argv = store, before
+        logging.root.handlers[:] = handlers
+        logging.root.setLevel(level)
+        os.environ.pop(FULL_ERROR)
+        os.environ.update({} if full_error is None else {FULL_ERROR: full_error})
+
+
+def _copied(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copied(x) if isinstance(x, dict) else x for key, x in tree.items()}
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """Context that turns any error of composing into a ConfigError of one line."""
+    try:
+        yield
+    except SimstudyError:
+        raise
+    except COMPOSING_ERRORS as error:
+        raise ConfigError(first_line(error)) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise ConfigError(f"cannot use {error.filename}: {error.strerror}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """An error of composing in one line, with its cause or the nearest name."""
+    cause = error.__cause__
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
+        known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
+        names = [str(name) for name in known if name != "hydra"]
+        return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
+        return (
+            "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
+            "pip install 'simstudy[slurm]'"
+        )
+    if isinstance(error, MissingConfigException) and error.options:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
+    if isinstance(error, RecursionError):
+        return "a value has too many brackets within each other"
+    if isinstance(error, YAMLError):
+        return f"a file of settings cannot be read: {describe(error)}"
+    lines = [str(each).strip().partition("\n")[0] for each in (error, cause) if each]
+    texts = [line.rstrip(".") for line in lines if line] or [type(error).__name__]
+    hint = HOW_TO_QUOTE if isinstance(error, OverrideParseException) else ""
+    return ": ".join(dict.fromkeys(texts)) + hint
+
+
+def setting_of(override: str) -> str:
+    """The name of the setting that an override sets."""
+    return override.lstrip("+").partition("=")[0]
+
+
+def is_word(text: str) -> bool:
+    """Whether an argument is no override, but the name of an experiment."""
+    return "=" not in text and not text.startswith("~")
 
 
 def short_name(text: str) -> str:
@@ -159,59 +245,29 @@ def short_name(text: str) -> str:
     return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
 
 
-# ---------------------------------------------------------------- Hydra's side
-def is_word(text: str) -> bool:
-    """Whether an argument is no override, but the name of an experiment."""
-    return "=" not in text and not text.startswith("~")
-
-
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides with Hydra's grammar.
-
-    Raises
-    ------
-    ConfigError
-        With Hydra's words, if one cannot be parsed; for a group that is not chosen by a name.
-    """
+    """Parse overrides with Hydra's grammar."""
+    for text in filter(is_word, overrides):
+        raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
     parsed = list[Override]()
     for text in overrides:
-        if is_word(text):
-            raise ConfigError(
-                f"{text!r} has no value: write NAME=VALUE, after names of experiments"
-            )
         try:
-            (found,) = OverridesParser.create().parse_overrides([text])
-        except HydraException as error:
-            raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
+            with errors_in_one_line():
+                parsed += OverridesParser.create().parse_overrides([text])
         except ValueError as error:  # an integer of too many digits
-            raise ConfigError(f"{text}: {first_line(error)}") from None
-        name, is_single = found.key_or_group, not (found.is_sweep_override() or found.is_delete())
-        if name in GROUPS and is_single and not isinstance(found.value(), str):
-            raise ConfigError(f"{text}: choose one by its name, {name}=NAME")
-        parsed.append(found)
+            raise ConfigError(f"{text}: {error}") from None
+    for each in parsed:
+        is_single = not (each.is_sweep_override() or each.is_delete())
+        if each.key_or_group in GROUPS and is_single and not isinstance(each.value(), str):
+            name = each.key_or_group
+            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
     return parsed
 
 
-def first_line(error: BaseException) -> str:
-    """The first line of an error of Hydra's or OmegaConf's, with its cause or the nearest name."""
-    cause = error.__cause__
-    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
-        known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
-        names = [str(name) for name in known if name != "hydra"]
-        if cause.full_key == "experiment":  # Hydra takes an empty choice for a key
-            return "experiment= names no experiment: write experiment=NAME; simstudy list has them"
-        return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
-    if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
-        return (
-            "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
-            "pip install 'simstudy[slurm]'"
-        )
-    if isinstance(error, MissingConfigException) and error.options:
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
-        return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
-    lines = [str(each).strip().partition("\n")[0] for each in (error, cause) if each]
-    texts = [line.rstrip(".") for line in lines if line] or [type(error).__name__]
-    return ": ".join(dict.fromkeys(texts))
+def typed_overrides(hydra: Any) -> list[str]:
+    """The overrides of a run as typed, with their interpolations: values may be secrets."""
+    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    return list(typed)
 
 
 class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
@@ -235,6 +291,9 @@ def register(
 ) -> None:
     """Register with Hydra the package's settings, help, experiments and backends by place.
 
+    The node `experiment` is open, since a file may leave options to the defaults of `Config`, which
+    checks the names.
+
     Parameters
     ----------
     overrides
@@ -244,28 +303,27 @@ def register(
     sweep_folder
         Default of `hydra.sweep.dir`.
     """
-    Plugins.instance().register(PackageSettings)
-    store = ConfigStore.instance()
-    store.repo.pop("experiment", None)  # this process may have run another project
-    defaults = Settings()
-    node = OmegaConf.create({n: getattr(defaults, n) for n in NAMES if n != "backend"})
+    store, defaults = ConfigStore.instance(), Settings()
+    content = {n: getattr(defaults, n) for n in NAMES if n != "backend"}
+    content |= {"experiment": {}, "hydra": {"sweep": {"dir": sweep_folder}}}
+    node = OmegaConf.create(content)
+    OmegaConf.set_struct(node.experiment, False)
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
-    node["hydra"] = {"sweep": {"dir": sweep_folder}}
     store.store(name="settings", node=node)
-    help_node = {"app_name": "simstudy", "template": _help(project, overrides, program)}
-    store.store(group="hydra/help", name="simstudy", node=help_node)
-    for override in overrides:
-        if override.key_or_group == "backend":
-            for place in re.findall(r"[\w.]+:\w+", str(override.input_line)):
-                store.store(group="backend", name=place, node={"name": place})
     named = [name for override in overrides for name in _experiments_in(override, project)]
+    modules = {name: load_experiment(name, project.root) for name in named}
+    template = _help(modules, program)
+    store.store(
+        group="hydra/help", name="simstudy", node={"app_name": "simstudy", "template": template}
+    )
+    for override in (each for each in overrides if each.key_or_group == "backend"):
+        for place in re.findall(r"[\w.]+:\w+", str(override.input_line)):
+            store.store(group="backend", name=place, node={"name": place})
     for name in experiment_files(project.root):
         if not (project.conf / "experiment" / f"{name}.yaml").exists():
-            options = OmegaConf.create({}, flags={"struct": False})  # checked once it is imported
-            if name in named:
-                module = load_experiment(name, project.root)
-                options = OmegaConf.create(asdict(_read_config(module, None, project)))
-            store.store(group="experiment", name=name, node=options)
+            module = modules.get(name)
+            own = asdict(_read_config(module, None, project)) if module else {}
+            store.store(group="experiment", name=name, node=own)
 
 
 def _experiments_in(override: Override, project: Project) -> list[str]:
@@ -276,20 +334,14 @@ def _experiments_in(override: Override, project: Project) -> list[str]:
     return [name for name in known if name in words or "glob" in words]
 
 
-def _help(project: Project, overrides: Sequence[Override], program: str) -> str:
-    """The text of --help: settings, and the options of the experiment that is named."""
-    lines = [f"  {name:14} {text}" for name, text in option_help(Settings)]
-    lines.insert(
-        2, f"  {'precision.NAME':14} standard error to reach for a measure, as 0.005 or 2%"
-    )
+def _help(modules: Mapping[str, Any], program: str) -> str:
+    """The text of --help: settings, and the options of the experiments that are named."""
+    settings = "\n".join(f"  {name:14} {text}" for name, text in option_help(Settings))
     options = ""
-    for name in (name for each in overrides for name in _experiments_in(each, project)):
-        module = load_experiment(name, project.root)
+    for name, module in modules.items():
         own = [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
         options += f"Options of {name}:\n" + "\n".join(own) + "\n\n"
-    text = HELP_TEMPLATE.format(
-        program=program, settings="\n".join(["Settings:", *lines]), options=options
-    )
+    text = HELP_TEMPLATE.format(program=program, settings=settings, options=options)
     return text.replace("${", "\\${")
 
 
@@ -302,15 +354,14 @@ def config_location(project: Project) -> tuple[str, str]:
         If the project's `conf/config.yaml` does not include the package's settings.
     """
     path = project.conf / "config.yaml"
-    if path.is_file():
-        if "simstudy" not in (read_settings(path).get("defaults") or ()):
-            raise ConfigError(
-                f"{path} does not include the settings of simstudy: begin it with "
-                "defaults: [simstudy, _self_]"
-            )
-        return str(project.conf), "config"
-    folder = project.conf if project.conf.is_dir() else PACKAGE_CONF
-    return str(folder), "simstudy"
+    if not path.is_file():
+        return str(project.conf if project.conf.is_dir() else PACKAGE_CONF), "simstudy"
+    if "simstudy" not in (read_settings(path).get("defaults") or ()):
+        raise ConfigError(
+            f"{path} does not include the settings of simstudy: begin it with "
+            "defaults: [simstudy, _self_]"
+        )
+    return str(project.conf), "config"
 
 
 def compose_run(project: Project, overrides: Sequence[str]) -> Run:
@@ -330,9 +381,8 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
     if unknown := [text for text in overrides if is_word(text) and text not in known]:
         raise ConfigError(f"{unknown[0]!r} is no experiment; {nearest(unknown[0], known)}")
     overrides = [f"experiment={text}" if is_word(text) else text for text in overrides]
-    parsed = parse_overrides(overrides)
-    register(project, parsed)
-    with hydra_errors_in_one_line():
+    with hydra_process(), errors_in_one_line():
+        register(project, parse_overrides(overrides))
         config = _composed(project, overrides)
         return resolve(config, config.hydra, project)
 
@@ -348,21 +398,6 @@ def _composed(project: Project, overrides: Sequence[str]) -> DictConfig:
             return config
     finally:
         GlobalHydra.instance().hydra = in_use
-
-
-@contextmanager
-def hydra_errors_in_one_line() -> Iterator[None]:
-    """Context that turns errors of Hydra and OmegaConf into a ConfigError of one line."""
-    try:
-        yield
-    except SimstudyError:
-        raise
-    except (HydraException, OmegaConfBaseException, ValueError, TypeError, LookupError) as error:
-        raise ConfigError(first_line(error)) from None  # Hydra raises Python's own errors, too
-    except OSError as error:
-        if error.filename is None:
-            raise
-        raise ConfigError(f"cannot use {error.filename}: {error.strerror}") from None
 
 
 def _as_values(config: DictConfig, *, interpolated: bool) -> dict[str, Any]:
@@ -386,38 +421,24 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     from simstudy.provenance.modules import sources_digest
     from simstudy.study.run_options import check_n_blocks
 
-    with hydra_errors_in_one_line():
-        values = _as_values(config, interpolated=True)
-        texts = _as_values(config, interpolated=False).get("experiment")
-        choices = dict(hydra.runtime.choices)
-        overrides = typed_overrides(hydra)
+    values = _as_values(config, interpolated=True)
+    texts = _as_values(config, interpolated=False).get("experiment")
+    choices = dict(hydra.runtime.choices)
     for group in GROUPS:
         if not choices.get(group):
             known = ", ".join(project.options(group)) or "none"
             raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
     name = str(choices["experiment"])
-    scale = read_scale(values.pop("scale", None), choices["scale"])
-    backend, options = read_backend(values.pop("backend", None), choices["backend"])
     module = load_experiment(name, project.root)
     own_config = _read_config(module, values.pop("experiment", None), project)
-    given = {key: value for key, value in values.items() if key in NAMES}
-    for key in values.keys() - given.keys():  # variables for interpolation have names of their own
-        if near := difflib.get_close_matches(key, NAMES, n=1, cutoff=MISSPELT):
-            raise ConfigError(f"{key} is not a setting; did you mean {near[0]!r}?")
-    settings = build(Settings, given | {"backend": backend})
-    check_settings(settings)
-    if options or ":" in backend:  # a wrong option is refused before anything is drawn
-        from simstudy.engine.executors import maker_of
-        from simstudy.engine.workers import Workers
-
-        maker_of(Workers(backend, settings.n_jobs, options))
+    scale = read_scale(values.pop("scale", None), choices["scale"])
+    settings = _read_run_settings(values, choices["backend"])
     study = _make_study(module, own_config, project.root)
     published = _published(module, name, project)
     published_rep = published.settings.get("n_rep") or scale.replicates(study.n_rep)
     n_rep = settings.n_rep or published_rep
     check_n_blocks(n_rep, study.block_size)
-    out = (settings.out or "").strip() or str(scale.out)
-    out = os.path.expanduser(out)  # few shells replace the ~ of out=~/results
+    out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
     if settings.shard:
@@ -427,9 +448,25 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     interpolated = {key: text for key, text in (texts or {}).items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
-        name, module, own_config, study, settings, n_rep, out, sources, project, tuple(overrides),
-        options, differences, interpolated,
+        name, module, own_config, study, settings, n_rep, out, sources, project,
+        tuple(typed_overrides(hydra)), differences, interpolated,
     )  # fmt: skip
+
+
+def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
+    """Check the settings of a run; a wrong backend is refused before anything is drawn."""
+    for key in values.keys() - {*NAMES, "backend"}:  # other keys are variables for interpolation
+        if near := difflib.get_close_matches(key, NAMES, n=1, cutoff=MISSPELT):
+            raise ConfigError(f"{key} is not a setting; did you mean {near[0]!r}?")
+    kind, options = read_backend(values.get("backend"), backend)
+    given = {key: value for key, value in values.items() if key in NAMES}
+    settings = build(Settings, given | {"backend": kind, "backend_options": options})
+    check_settings(settings)
+    if options or ":" in kind:
+        from simstudy.engine.executors import maker_of
+
+        maker_of(settings.workers)
+    return settings
 
 
 def _differences(
@@ -467,13 +504,11 @@ def _published(module: Any, name: str, project: Project) -> _Published:
 
     Nothing is published if some are left to the command line, as by `???`: then all differ.
     """
-    with hydra_errors_in_one_line():
-        composed = _composed(project, [f"experiment={name}"])
+    composed = _composed(project, [f"experiment={name}"])
     try:
-        with hydra_errors_in_one_line():
-            values = _as_values(composed, interpolated=True)
+        values = _as_values(composed, interpolated=True)
         config = _read_config(module, values.pop("experiment", None), project)
-    except ConfigError:
+    except (ConfigError, OmegaConfBaseException):
         return _Published({}, {})
     return _Published(values, asdict(config))
 

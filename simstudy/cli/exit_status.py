@@ -4,6 +4,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import shlex
 import signal
 import sys
@@ -24,16 +25,14 @@ from simstudy.errors import (
 from simstudy.remote import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
-LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refusal repeats
+LONG_WORD = re.compile(r"(\S{120})\S{180,}")  # shortened in messages
 
 
-def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str) -> int:
-    """Context that turns errors into one line and an exit status.
+def end_with_status(work: Callable[[], int], command: str) -> int:
+    """Run a command; errors become one line and an exit status.
 
     Parameters
     ----------
-    typed
-        The arguments as typed; long values are shortened in error messages.
     command
         The command that continues.
 
@@ -56,28 +55,25 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
             sys.stdout.flush()  # here, where what goes wrong can still be told
         return status
     except (SimstudyError, KeyboardInterrupt) as error:
-        return complain_of(error, typed, command)
-    except BrokenPipeError:
-        mute(sys.stdout)
-        return BROKEN_PIPE
+        return complain_of(error, command)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             reason = f"cannot use {error.filename}: {error.strerror}"
-            return complain_of(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
+            return complain_of(ConfigError(f"{reason}. Choose another name, or out=..."))
         if not is_output_error(error):
             raise
         mute(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
         complain(f"cannot write to the standard output: {error.strerror}")
         return DEFECT
 
 
-def complain_of(error: BaseException, typed: Sequence[str] = (), command: str = "") -> int:
+def complain_of(error: BaseException, command: str = "") -> int:
     """Print an expected error in one line; returns the exit status.
 
     Parameters
     ----------
-    typed
-        The arguments as typed; long values are shortened.
     command
         The command that continues.
     """
@@ -95,11 +91,7 @@ def complain_of(error: BaseException, typed: Sequence[str] = (), command: str = 
         complain(signals.interruption(command))
         return signals.status_of(error)
     text = f"{error} That is: {command}" if isinstance(error, DiskFullError) else str(error)
-    for argument in typed:
-        for part in argument.split("=", 1):
-            if len(part) > LONG:
-                text = text.replace(part, f"{part[:REPEATED]}…")
-    complain(" ".join(text.split()))
+    complain(LONG_WORD.sub(r"\1…", " ".join(text.split())))
     for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
         complain(f"  {frame}")
     if isinstance(error, IncompleteError):
@@ -118,7 +110,7 @@ def is_output_error(error: BaseException) -> bool:
 
 def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
     """The command that continues this one, without drawing stored blocks again."""
-    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "redraw"]
+    kept = [text for text in arguments if not text.lstrip("+").startswith("redraw=")]
     return " ".join([project.command(verb), *map(shlex.quote, kept)])
 
 
@@ -128,17 +120,17 @@ def early_warning() -> Iterator[None]:
 
     Blocks under way are finished first, even if one takes an hour.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    if not (is_main and hasattr(signal, "SIGUSR1")):  # there is none on Windows
-        yield
-        return
     from simstudy.engine.graceful_stop import clear_stop_request, request_stop
 
-    before = signal.signal(signal.SIGUSR1, lambda *_: request_stop())
+    number = getattr(signal, "SIGUSR1", None)  # there is none on Windows
+    if number is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, lambda *_: request_stop())
     try:
         yield
     finally:
-        signal.signal(signal.SIGUSR1, before)
+        signal.signal(number, before)
         clear_stop_request()
 
 

@@ -8,7 +8,6 @@ import re
 import shlex
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -23,7 +22,6 @@ from simstudy.errors import (
     how_to_install,
     nearest,
 )
-from simstudy.options import build, option
 from simstudy.options import read_settings as read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
@@ -102,7 +100,7 @@ def experiment_names(root: Path) -> list[str]:
 
 
 def experiment_files(root: Path) -> dict[str, Path]:
-    """The file that declares each experiment.
+    """The file that declares each experiment; files in folders go before others of their name.
 
     Raises
     ------
@@ -115,27 +113,13 @@ def experiment_files(root: Path) -> dict[str, Path]:
             f"{root} has no folder {FOLDER}/, so there is no study to run. Go to the folder of a "
             "project, or lay one out: simstudy new my-study"
         )
-    return {name: path for name, path in _files(folder) if _is_name(name)}
-
-
-def misnamed_files(root: Path) -> list[Path]:
-    """Files whose names cannot be an experiment's."""
-    found = sorted(path for name, path in _files(root / FOLDER) if not _is_name(name))
-    return [path.relative_to(root) for path in found]
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Names and files, packages last."""
-    yield from ((path.stem, path) for path in folder.glob("[!_]*.py"))
+    found = {path.stem: path for path in folder.glob("[!_]*.py")}
     for path in folder.glob("[!_]*/[!_]*.py"):
         if path.stem == STUDY:
-            yield path.parent.name, path
+            found[path.parent.name] = path
         elif not (path.parent / f"{STUDY}.py").exists():  # a folder of several experiments
-            yield path.stem, path
-
-
-def _is_name(name: str) -> bool:
-    return name.replace("-", "_").isidentifier()
+            found[path.stem] = path
+    return {name: path for name, path in found.items() if name.replace("-", "_").isidentifier()}
 
 
 def question_of(path: Path) -> str:
@@ -165,24 +149,14 @@ def load_experiment(name: str, root: Path) -> ModuleType:
     with in_own_code(path, root, f"experiment={name} cannot be imported"):
         _refuse_hidden(importlib.import_module(FOLDER), root)
         module = importlib.import_module(dotted)
-    _refuse_undeclared(module, path, root)
-    return module
-
-
-def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
-    """Refuse a module without a valid `Config` and `study`."""
-    for needed in ("Config", "study"):
-        if not hasattr(module, needed):
-            raise BrokenExperimentError(
-                f"{path.relative_to(root)} has no {needed}: an experiment declares Config, "
-                "a dataclass of its options, and study(config), which gives the Study. Begin the "
-                "name of a file that is not an experiment with _."
-            )
-    if not (isinstance(module.Config, type) and is_dataclass(module.Config)):
+    config = getattr(module, "Config", None)
+    if not (hasattr(module, "study") and isinstance(config, type) and is_dataclass(config)):
         raise BrokenExperimentError(
-            f"Config of {path.relative_to(root)} is not a dataclass: write @dataclass above it, so "
-            "that its options can be set."
+            f"{path.relative_to(root)}: an experiment declares Config, a @dataclass of its "
+            "options, and study(config), which gives the Study. Begin the name of a file that is "
+            "not an experiment with _."
         )
+    return module
 
 
 @contextlib.contextmanager
@@ -239,9 +213,8 @@ def lay_out(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
         raise ConfigError(
-            f"{name!r} is not a name for a project: it names a folder here, so use letters, "
-            f"digits, - and _, and begin with a letter or digit; nearest that works: "
-            f"simstudy new {near}"
+            f"{name!r} is not a name for a project: use letters, digits, - and _, and begin with a "
+            f"letter or digit, for example simstudy new {near}"
         )
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ConfigError(
@@ -272,11 +245,11 @@ ALL = "all"  # the group that every project has: all of its experiments
 
 @dataclass
 class Part:
-    """Experiments under one heading of a group."""
+    """Experiments under one heading of a group, and the page that says more of them."""
 
-    title: str | None = option("what its experiments have in common, in words")
-    page: str | None = option("name of a page that says more of them")
-    experiments: list[str] = option("names of its experiments, in order", default=[])
+    title: str
+    experiments: list[str]
+    page: str = ""
 
 
 def members(name: str, project: Project) -> list[str]:
@@ -298,35 +271,29 @@ def read_group(name: str, project: Project) -> list[Part]:
     Raises
     ------
     ConfigError
-        If no group has this name, or its file names an experiment twice or one that does not
-        exist.
+        If no group has this name, or its file names an experiment twice or one that does not exist.
     """
     known = project.options(GROUPS_FOLDER)
     if name not in known:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
-    values = read_settings(project.conf / GROUPS_FOLDER / f"{name}.yaml")
+    where = f"conf/{GROUPS_FOLDER}/{name}.yaml"
+    values = read_settings(project.root / where)
+    available = experiment_names(project.root)
     try:
-        return _read_parts(values, experiment_names(project.root))
-    except ConfigError as error:
-        raise ConfigError(f"conf/{GROUPS_FOLDER}/{name}.yaml: {error}") from None
-
-
-def _read_parts(values: dict[str, Any], available: list[str]) -> list[Part]:
-    for name in values.keys() - {"title", "parts"}:
-        raise ConfigError(f"{name} is not a setting; {nearest(name, ['title', 'parts'])}")
-    parts = values.get("parts")
-    has_parts = isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
-    if not (parts and has_parts and all(p.get("title") and p.get("experiments") for p in parts)):
+        parts = [Part(**part) for part in values["parts"]]
+        names = [each for part in parts for each in part.experiments]
+    except (KeyError, TypeError):
         raise ConfigError(
-            f"parts is {parts!r}: write a list, each with title and experiments, and page if any"
-        )
-    made = [build(Part, part, prefix="parts.") for part in parts]
-    for name, count in Counter(each for part in made for each in part.experiments).items():
-        if name not in available:
-            raise ConfigError(f"no such experiment as {name}; {nearest(name, available)}")
-        if count > 1:
-            raise ConfigError(f"{name} is listed {count} times: leave it in one part")
-    return made
+            f"{where}: parts is {values.get('parts')!r}: write a list, each with title and "
+            "experiments, and page if any"
+        ) from None
+    for each in names:
+        if each not in available:
+            near = nearest(each, available)
+            raise ConfigError(f"{where}: no such experiment as {each}; {near}")
+        if (count := names.count(each)) > 1:
+            raise ConfigError(f"{where}: {each} is listed {count} times: leave it in one part")
+    return parts
 
 
 def default_group(project: Project) -> str:
@@ -356,5 +323,5 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
         for place, part in enumerate(parts, 1):
             if experiment in part.experiments:
                 order = [place, part.experiments.index(experiment) + 1]
-                return {"group": name, "title": part.title, "page": part.page or "", "order": order}
+                return {"group": name, "title": part.title, "page": part.page, "order": order}
     return None

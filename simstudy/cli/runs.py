@@ -114,12 +114,7 @@ def draw(run: "Run") -> Any:
     settings = run.settings
     given = {each.name: getattr(settings, each.name) for each in fields(RunOptions) if each.init}
     with Bar(run.name, visible=settings.progress) as progress:
-        given |= {
-            "n_rep": run.n_rep,
-            "out": run.out,
-            "backend_options": dict(run.backend_options),
-            "progress": progress,
-        }
+        given |= {"n_rep": run.n_rep, "out": run.out, "progress": progress}
         return run_study(run.study, RunOptions.read(run.study, given))
 
 

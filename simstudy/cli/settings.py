@@ -101,7 +101,7 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     from simstudy.engine.workers import check_backend
 
     package = read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml")
-    options = _merged(package, _stated(values, "backend"))
+    options = package | _stated(values, "backend")
     backend = options.pop("name", None)
     if not isinstance(backend, str):
         raise ConfigError(
@@ -110,13 +110,6 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
         )
     check_backend(backend)
     return backend, options
-
-
-def _merged(base: Any, over: Any) -> Any:
-    """The nested settings of one file with those of another on top."""
-    if not (isinstance(base, dict) and isinstance(over, dict)):
-        return over
-    return base | {key: _merged(base.get(key), value) for key, value in over.items()}
 
 
 def _stated(values: Any, group: str) -> dict[str, Any]:

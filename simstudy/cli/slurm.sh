@@ -60,6 +60,6 @@ if [ -n "$limit" ] && [ "$shares" -ge "$limit" ]; then
         "nothing was submitted. Write the script again with fewer shares." >&2
     exit 2
 fi
-array=$(submit --array="${1:-{{array}}}" "$script" share)
+array=$(submit --array="${1:-1-$shares}" "$script" share)
 join=$(submit --output="$logs/%j.out" --dependency="afterany:$array" "$script" join "$script")
 echo "submitted: shares as $array, the job that joins them as $join; logs in $PWD/$logs"

@@ -9,23 +9,22 @@ import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simstudy.cli.exit_status import FAILED, resume_command
+from simstudy.cli.exit_status import FAILED
 from simstudy.cli.project import (
     ALL,
     Project,
-    default_group,
     experiment_files,
     members,
-    misnamed_files,
     question_of,
-    read_group,
     read_settings,
 )
 from simstudy.cli.settings import PUBLISHED, read_scale
-from simstudy.errors import ConfigError, StoreError
+from simstudy.errors import ConfigError, IncompleteError, SimstudyError, StoreError
 from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
@@ -44,27 +43,15 @@ ROUNDING = 1e-9
 
 # ---------------------------------------------------------------- all studies, from their files
 def list_experiments(project: Project) -> Iterator[str]:
-    """List the experiments by document: name, what is published, question."""
+    """List the experiments: name, what is published, question."""
     files = experiment_files(project.root)
     width, room = max(map(len, files), default=0), shutil.get_terminal_size().columns
-    own = default_group(project)
-    by_title: dict[str, dict[str, None]] = {}
-    for group in sorted(project.options("group"), key=lambda name: (name != own, name)):
-        for part in read_group(group, project):
-            by_title.setdefault(str(part.title), {}).update(dict.fromkeys(part.experiments))
-    rest = sorted(files.keys() - {name for names in by_title.values() for name in names})
-    by_title["in no group" if by_title else ""] = dict.fromkeys(rest)
-    for title, names in by_title.items():
-        if title and names:
-            yield title
-        for name in names:
-            manifest = _manifest(project.root / RESULTS / name)
-            published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
-            line = f"  {name:{width}}  {published:>21}  {question_of(files[name])}"
-            is_cut = sys.stdout.isatty() and len(line) > room
-            yield f"{line[: room - 1]}…" if is_cut else line
-    for path in misnamed_files(project.root):
-        yield f"{path}: cannot be run; rename it with letters, digits and _"
+    for name in sorted(files):
+        manifest = _manifest(project.root / RESULTS / name)
+        published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
+        line = f"{name:{width}}  {published:>21}  {question_of(files[name])}"
+        is_cut = sys.stdout.isatty() and len(line) > room
+        yield f"{line[: room - 1]}…" if is_cut else line
 
 
 def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str], int]:
@@ -90,7 +77,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
     width = max(map(len, names), default=0)
     any_failed = any(_count(_manifest(out / name), "failed_replicates") for name in names)
     lines = [f"{name:{width}}  {_state(out / name)}" for name in names]
-    return lines, FAILED if any_failed else 0
+    return lines, FAILED * any_failed
 
 
 def _state(folder: Place) -> str:
@@ -138,11 +125,10 @@ def _published(folder: Place) -> str:
 
 
 # ---------------------------------------------------------------- one study, by its blocks
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(NamedTuple):
     """The blocks of a study or share: stored, failed, missing.
 
-    Parameters
+    Attributes
     ----------
     plan
         The units of work: scenarios, or pairs of scenario and method.
@@ -185,16 +171,15 @@ class Inventory:
             blocks_of_shard(self.plan, blocks, shard)
             for blocks in (self.every, self.missing, self.failed)
         )
-        return replace(self, every=every, missing=missing, failed=failed)
+        return Inventory(self.plan, every, missing, failed, self.changed)
 
-    def by_share(self, n_shares: int) -> dict[int, tuple[int, int]]:
-        """Missing and total blocks of each incomplete share."""
+    def gaps(self, n_shares: int) -> tuple[list[int], float]:
+        """The shares with missing blocks, and how many whole shares of work are missing."""
         from simstudy.engine.work_queue import n_blocks_by_shard
 
-        wanted, missing = (
-            n_blocks_by_shard(self.plan, blocks, n_shares) for blocks in (self.every, self.missing)
-        )
-        return {index: (missing[index], wanted[index]) for index in sorted(missing)}
+        wanted = n_blocks_by_shard(self.plan, self.every, n_shares)
+        missing = n_blocks_by_shard(self.plan, self.missing, n_shares)
+        return sorted(missing), sum(n / wanted[index] for index, n in missing.items())
 
 
 def take_inventory(config: "Run", *, compares: bool = False) -> Inventory:
@@ -252,31 +237,25 @@ def check_join(config: "Run") -> None:
     Raises
     ------
     IncompleteError
-        With what changed, and the command that draws the missing shares in an array.
+        With what changed, and the shares to submit again.
     """
-    from simstudy.errors import IncompleteError
-
     n_shares = config.settings.join or 1
     found = take_inventory(config, compares=True)
-    gaps = found.by_share(n_shares)
-    if sum(missing / wanted for missing, wanted in gaps.values()) > 1 + ROUNDING:
+    gaps, n_missing = found.gaps(n_shares)
+    if n_missing > 1 + ROUNDING:
         changed = f"; {found.changed}" if found.changed else ""
         raise IncompleteError(
             f"join={n_shares}: {len(found.missing):,} of {len(found.every):,} blocks are missing, "
-            f"in {len(gaps):,} of {n_shares:,} shares ({format_ranges(gaps)}){changed}. That is "
-            "more than one share draws, so none is drawn here (draw=true draws them here). To "
-            f"draw them in an array: {_array_command(config, n_shares, gaps)}"
+            f"in {len(gaps):,} of {n_shares:,} shares{changed}. That is more than one share draws, "
+            "so none is drawn here (draw=true draws them here). To draw them in an array: "
+            f"{_array_command(gaps)}"
         )
 
 
-def _array_command(config: "Run", n_shares: int, shares: Iterable[int]) -> str:
-    """The command that submits some shares to Slurm."""
-    if script := os.environ.get(SCRIPT):
-        return f"bash {shlex.quote(script)} {format_ranges(shares)}"
-    kept = [text for text in config.overrides if text.partition("=")[0] not in ("shard", "join")]
-    given = [*kept, f"shares={n_shares}", "missing=true"]
-    file = f"{config.name}.sh"
-    return f"{resume_command(config.project, 'batch', given)} > {file} && bash {file}"
+def _array_command(shares: Iterable[int]) -> str:
+    """The command that submits some shares to Slurm, by the script that `batch` wrote."""
+    script = os.environ.get(SCRIPT, "SCRIPT")
+    return f"bash {shlex.quote(script)} {format_ranges(shares)}"
 
 
 def format_plan(config: "Run") -> str:
@@ -323,26 +302,14 @@ def status_of_one(config: "Run") -> tuple[list[str], int]:
         return [f"{config.name:28} {published}{ELSEWHERE}"], status
     counts = f"{found.n_stored:,} of {len(found.every):,}"
     line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
-    runs = [
-        f"  {path.parent.name:40} {_published(path.parent)}"
-        for path in sorted((config.folder / RUNS).glob(f"*/{MANIFEST}"))
-    ]
-    n_shares = int(shard.partition("/")[2] or 0)
-    shares = [_format_gaps(config, n_shares, whole)] if n_shares else []
-    changed = [f"  {whole.changed}"] if whole.changed else []
-    return [HEADER, f"{line}{published}", *changed, *shares, *runs], status
-
-
-def _format_gaps(config: "Run", n_shares: int, whole: Inventory) -> str:
-    """The shares with gaps, and the commands that draw what is missing."""
-    gaps = whole.by_share(n_shares)
-    if not gaps:
-        return f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
-    return (
-        f"{len(gaps):,} of {n_shares:,} shares have gaps: {format_ranges(gaps)}. Run them again "
-        f"(shard=auto/{n_shares} in an array of these), or a run without shard draws what is "
-        f"missing. On Slurm: {_array_command(config, n_shares, gaps)}"
-    )
+    lines = [HEADER, f"{line}{published}", f"  {whole.changed}" if whole.changed else ""]
+    if n_shares := int(shard.partition("/")[2] or 0):
+        gaps, _ = whole.gaps(n_shares)
+        again = f": {format_ranges(gaps)}. On Slurm: {_array_command(gaps)}" if gaps else ""
+        lines.append(f"{len(gaps):,} of {n_shares:,} shares have gaps{again}")
+    for path in sorted((config.folder / RUNS).glob(f"*/{MANIFEST}")):
+        lines.append(f"  {path.parent.name:40} {_published(path.parent)}")
+    return [each for each in lines if each], status
 
 
 def format_ranges(numbers: Iterable[int]) -> str:

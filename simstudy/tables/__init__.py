@@ -5,14 +5,13 @@ Monte Carlo errors.
 """
 
 from simstudy.tables.summary import ranked_methods, summary_table
-from simstudy.tables.table import Column, SavedTable, Table, save_latex, save_table
+from simstudy.tables.table import Column, SavedTable, Table, save_table
 
 __all__ = [
     "Column",
     "SavedTable",
     "Table",
     "ranked_methods",
-    "save_latex",
     "save_table",
     "summary_table",
 ]

@@ -8,9 +8,9 @@ from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
+from simstudy.lazy import pd
 from simstudy.tables.rounding import RoundedToError
 
-Cell = str | RoundedToError  # a text, or a number with its error
 NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # characters with a meaning in Markdown
 GAP: Final = "  "  # between columns in a terminal
@@ -29,27 +29,23 @@ class Grid(NamedTuple):
     """A table of text cells: headings, rows, caption, notes."""
 
     headings: list[Heading]
-    rows: list[list[Cell]]
+    rows: list[list[str]]
     caption: str
     notes: tuple[str, ...] = ()
 
 
-def format_cell(cell: Cell) -> str:
-    """A cell as text; a number with its error in parentheses."""
+def format_cell(cell: str | RoundedToError) -> str:
+    """A text, or a number with its error in parentheses."""
     if isinstance(cell, str):
         return cell
-    value, error = map(_plain, cell)
+    value, error = map(format_digits, cell)
     return f"{value} ({error})" if error else value
 
 
-def _plain(digits: str) -> str:
-    return NAMED.get(digits) or with_thousands(digits)
-
-
-def with_thousands(digits: str) -> str:
-    """Insert commas between thousands."""
+def format_digits(digits: str) -> str:
+    """A rounded number with commas between thousands; a sign for NaN and infinity."""
     whole, point, rest = digits.partition(".")
-    return THOUSANDS.sub(",", whole) + point + rest
+    return NAMED.get(digits) or THOUSANDS.sub(",", whole) + point + rest
 
 
 # ---------------------------------------------------------------- text
@@ -59,9 +55,7 @@ def as_markdown(grid: Grid) -> str:
     The pipe syntax is that of GitHub, Pandoc and Jupyter.
     """
     heads = [escaped(heading.text) for heading in grid.headings]
-    rows = [
-        [escaped(c) if isinstance(c, str) else format_cell(c) for c in row] for row in grid.rows
-    ]
+    rows = [list(map(escaped, row)) for row in grid.rows]
     widths = [max(*map(len, column), 3) for column in zip(heads, *rows, strict=True)]
     rule = [
         "-" * (width - 1) + ":" if heading.is_number else "-" * width
@@ -86,7 +80,7 @@ def as_text(grid: Grid, width: int | None = None) -> str:
         Letters in a line: texts of the first column are folded to fit. Default: no folding.
     """
     heads = [_in_one_line(heading.text) for heading in grid.headings]
-    rows = [[_in_one_line(format_cell(cell)) for cell in row] for row in grid.rows]
+    rows = [list(map(_in_one_line, row)) for row in grid.rows]
     first, *others = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     if width is not None:
         left = width - sum(others) - len(GAP) * len(others)
@@ -104,23 +98,20 @@ def as_text(grid: Grid, width: int | None = None) -> str:
 
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
-    sides = ["right" if heading.is_number else "left" for heading in grid.headings]
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        made = (
-            f'<{tag} style="text-align:{side}">{escape(_in_one_line(cell))}</{tag}>'
-            for side, cell in zip(sides, cells, strict=True)
-        )
-        return f"<tr>{''.join(made)}</tr>"
-
-    head = row("th", [heading.text for heading in grid.headings])
-    body = "".join(row("td", [format_cell(cell) for cell in cells]) for cells in grid.rows)
-    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
-    caption = escape(grid.caption)
-    return (
-        f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
-        f"{notes}"
+    style = (
+        as_frame(grid)
+        .style.hide(axis="index")
+        .set_caption(escape(grid.caption))
+        .set_uuid("simstudy")
     )
+    style = style.format(escape="html").format_index(escape="html", axis="columns")
+    return style.to_html() + "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
+
+
+def as_frame(grid: Grid) -> pd.DataFrame:
+    """The cells as a frame of texts."""
+    headings = pd.Index([heading.text for heading in grid.headings], dtype=object)
+    return pd.DataFrame(grid.rows, columns=headings, dtype=object)
 
 
 def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:

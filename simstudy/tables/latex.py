@@ -6,9 +6,12 @@ import re
 import unicodedata
 from typing import Final
 
-from simstudy.tables.cells import Cell, Grid, format_cell
+from simstudy.tables.cells import Grid, as_frame
 
 ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
+NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?")
+SKIP: Final = "\\par\\smallskip\n"
+END: Final = "\\end{table}\n"
 SPECIAL = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
 TEXT: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -34,28 +37,30 @@ def as_latex(grid: Grid, label: str = "") -> str:
     label
         Label without `tab:`. Empty: no label.
     """
+    typeset = grid._replace(
+        headings=[each._replace(text=escaped(each.text)) for each in grid.headings],
+        rows=[list(map(_cell, row)) for row in grid.rows],
+    )
     sides = "".join("r" if heading.is_number else "l" for heading in grid.headings)
-    head = [r"\toprule", _line([escaped(each.text) for each in grid.headings]), r"\midrule"]
-    rows = [_line(list(map(_cell, row))) for row in grid.rows]
-    caption = rf"\caption{{{escaped(grid.caption)}}}{_labelled(label)}"
-    columns = f"{{@{{}}{sides}@{{}}}}"
+    is_long = len(grid.rows) > ROWS_OF_A_PAGE
+    table = (
+        as_frame(typeset)
+        .style.hide(axis="index")
+        .to_latex(
+            caption=escaped(grid.caption),
+            label=f"tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}" if label else None,
+            column_format=f"@{{}}{sides}@{{}}",
+            hrules=True,
+            environment="longtable" if is_long else None,
+            position_float=None if is_long else "centering",
+        )
+    )
+    table = table.replace(r"\begin{tabular}", rf"{SKIP}\begin{{tabular}}")
     text = " ".join(map(escaped, grid.notes))
-    notes = [rf"{{\footnotesize\raggedright\noindent {text}\par}}"] if text else []
-    if len(rows) > ROWS_OF_A_PAGE:
-        lines = [
-            r"% \usepackage{booktabs} \usepackage{longtable}",
-            *[rf"\begin{{longtable}}{columns}", rf"{caption} \\"],
-            *[*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"],
-            *[*rows, r"\end{longtable}", *notes],
-        ]
-    else:
-        lines = [
-            *[r"% \usepackage{booktabs}", r"\begin{table}", r"\centering"],
-            *[caption, r"\par\smallskip", rf"\begin{{tabular}}{columns}"],
-            *[*head, *rows, r"\bottomrule", r"\end{tabular}", r"\par\smallskip"],
-            *[*notes, r"\end{table}"],
-        ]
-    return "\n".join(lines) + "\n"
+    notes = f"{SKIP}{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
+    packages = r"% \usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
+    body, end = (table, "") if is_long else (table.removesuffix(END), END)
+    return f"{packages}\n{body}{notes}{end}"
 
 
 def escaped(text: str) -> str:
@@ -82,22 +87,13 @@ def _typeset(letter: str) -> str:
     return letter
 
 
-def _labelled(label: str) -> str:
-    """A valid label."""
-    return rf"\label{{tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}}}" if label else ""
+def _cell(text: str) -> str:
+    r"""A text, or a number with minus sign and superscript exponent.
 
-
-def _line(cells: list[str]) -> str:
-    r"""A row; a leading bracket or star is protected from the line end before it."""
-    guard = "{}" if cells[0].startswith(("[", "*")) else ""
-    return rf"{guard}{' & '.join(cells)} \\"
-
-
-def _cell(cell: Cell) -> str:
-    """A text, or a number with minus sign and superscript exponent."""
-    if isinstance(cell, str):
-        return escaped(cell)
-    signed = re.sub("(?<!e)-", "$-$", escaped(format_cell(cell)))
-    return re.sub(
-        r"e([-+]?\d+)", lambda power: rf" $\times$ 10\textsuperscript{{{power[1]}}}", signed
-    )
+    A leading bracket or star would be an argument of the line end before it.
+    """
+    typeset = escaped(text)
+    if NUMBER.fullmatch(text):
+        signed = re.sub("(?<!e)-", "$-$", typeset)
+        return re.sub(r"e([-+]?\d+)", r" $\\times$ 10\\textsuperscript{\1}", signed)
+    return "{}" * typeset.startswith(("[", "*")) + typeset

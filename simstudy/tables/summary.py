@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, get_args
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
-from simstudy.tables.cells import Grid, format_cell
+from simstudy.tables.cells import Grid
 from simstudy.tables.table import Column, Table
 
 Readings = Mapping[str, Mapping[Any, str]]
@@ -164,11 +164,9 @@ def format_constants(
 ) -> str:
     """The constant columns as text."""
     values = {name: value for name, value in same.items() if value is not None and value == value}
-    shown = {
-        n: factor_column([v], value_labels.get(n, {})).cell(v, math.nan) for n, v in values.items()
-    }
+    shown = {n: factor_column([v], value_labels.get(n, {})).cell(v) for n, v in values.items()}
     heads = {name: labels.get(name, as_words(name)) for name in shown}
-    lines = [f"{heads[name]} = {format_cell(cell)}" for name, cell in shown.items()]
+    lines = [f"{heads[name]} = {cell}" for name, cell in shown.items()]
     return f"{', '.join(lines)}." if lines else ""
 
 

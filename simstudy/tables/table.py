@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -13,13 +13,20 @@ from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
-from simstudy.tables.cells import Cell, Grid, Heading, as_markdown, as_text
+from simstudy.tables.cells import (
+    Grid,
+    Heading,
+    as_markdown,
+    as_text,
+    format_cell,
+    format_digits,
+)
 from simstudy.tables.latex import as_latex
-from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, without_error
+from simstudy.tables.rounding import to_decimals, with_error, without_error
 from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
-MISSING = RoundedToError("nan")  # missing values of numbers and of texts
+MISSING: Final = "–"
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Column:
     percent: bool = False
     words: Mapping[Any, str] = field(default_factory=dict)
 
-    def cell(self, value: Any, mcse: Any) -> Cell:
+    def cell(self, value: Any, mcse: Any = None) -> str:
         """Format a value of the column, with its error if the column has one.
 
         Parameters
@@ -60,37 +67,25 @@ class Column:
 
         Returns
         -------
-        Cell
+        str
             The formatted value.
         """
-        if self.has_words_for(value):
+        if self._has_words_for(value):
             return self.words[value]
         if not is_number(value):
             return _format_value(value)
         if self.mcse:
             error = float(mcse) if is_number(mcse) else math.nan
-            return with_error(value, error, percent=self.percent)
+            return format_cell(with_error(value, error, percent=self.percent))
         if self.decimals is not None:
-            return RoundedToError(to_decimals(value, self.decimals, percent=self.percent))
+            return format_digits(to_decimals(value, self.decimals, percent=self.percent))
         if isinstance(value, numbers.Integral) and not self.percent:
-            return RoundedToError(str(int(value)))
-        return RoundedToError(without_error(value, percent=self.percent))
+            return format_digits(str(int(value)))
+        return format_digits(without_error(value, percent=self.percent))
 
-    def has_words_for(self, value: Any) -> bool:
-        """Whether a value has a label.
-
-        Parameters
-        ----------
-        value
-            A value of the frame's column.
-
-        Returns
-        -------
-        bool
-            Whether `words` has it.
-        """
-        may_be_named = isinstance(value, str | numbers.Real)
-        return may_be_named and value in self.words
+    def _has_words_for(self, value: Any) -> bool:
+        """Whether a value has a label."""
+        return isinstance(value, str | numbers.Real) and value in self.words
 
 
 @dataclass(frozen=True)
@@ -196,25 +191,23 @@ class Table:
     @cached_property
     def grid(self) -> Grid:
         """The rounded cells, which all formats but CSV use."""
-        columns = [list(self._cells(name, how)) for name, how in self._shown.items()]
-        headings = [
-            Heading(_heading(name, how), self._holds_numbers(name, how, cells))
-            for (name, how), cells in zip(self._shown.items(), columns, strict=True)
-        ]
-        rows = [list(row) for row in zip(*columns, strict=True)]
+        columns = [self._column(name, how) for name, how in self._shown.items()]
+        headings = [heading for heading, _ in columns]
+        rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
         return Grid(headings, rows, self.caption, tuple(self.notes))
 
-    def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
-        """Whether a column holds numbers, labels aside."""
-        pairs = zip(self.frame[name].tolist(), cells, strict=True)
-        cells_shown = [c for value, c in pairs if not how.has_words_for(value) and c != MISSING]
-        return bool(cells_shown) and not any(isinstance(c, str) for c in cells_shown)
-
-    def _cells(self, name: str, how: Column) -> Iterator[Cell]:
+    def _column(self, name: str, how: Column) -> tuple[Heading, list[str]]:
+        """The heading and the cells of a column; labels may stand among numbers."""
         values = self.frame[name].tolist()
         errors = self.frame[how.mcse].tolist() if how.mcse else [math.nan] * len(values)
-        for value, mcse in zip(values, errors, strict=True):
-            yield how.cell(value, mcse)
+        cells = list(map(how.cell, values, errors))
+        plain = [
+            value
+            for value, cell in zip(values, cells, strict=True)
+            if cell != MISSING and not how._has_words_for(value)
+        ]
+        is_numeric = bool(plain) and all(map(is_number, plain))
+        return Heading(_heading(name, how), is_numeric), cells
 
 
 def is_number(value: Any) -> bool:
@@ -226,7 +219,7 @@ def _is_truth(value: Any) -> bool:
     return type(value).__name__ in ("bool", "bool_")
 
 
-def _format_value(value: Any) -> Cell:
+def _format_value(value: Any) -> str:
     if value is None or value is pd.NA or value is pd.NaT:
         return MISSING
     return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
@@ -309,52 +302,17 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     TableError
         If `table` is not a table, or `name` is not a file name. Nothing is written then.
     """
-    _check_saved(table, name)
-    paths = SavedTable(*(place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS))
-    forms = [table.csv(), table.markdown(), table.latex(label or name)]
-    for path, text in zip(paths, forms, strict=True):
-        write_bytes(path, text.encode())
-    return paths
-
-
-def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -> Place:
-    """Write `<name>.tex` alone.
-
-    Parameters
-    ----------
-    table
-        A table.
-    folder
-        Folder of the file; created if it does not exist.
-    name
-        File name without its ending.
-    label
-        Label of the LaTeX table, without `tab:`. Default: `name`.
-
-    Returns
-    -------
-    Place
-        Path of the file.
-
-    Raises
-    ------
-    TableError
-        If `table` is not a table, or `name` is not a file name. Nothing is written then.
-    """
-    _check_saved(table, name)
-    path = place_of(folder) / f"{file_name(name)}.tex"
-    write_bytes(path, table.latex(label or name).encode())
-    return path
-
-
-def _check_saved(table: Any, name: str) -> None:
-    """Refuse an object that is not a table, and an invalid file name."""
     check_file_name(name, "table", TableError)
     if not isinstance(table, Table):
         raise TableError(
             f"a {type(table).__name__} cannot be saved as a table: `save_table` needs a "
             "simstudy.tables.Table. Return one of these."
         )
+    paths = SavedTable(*(place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS))
+    forms = [table.csv(), table.markdown(), table.latex(label or name)]
+    for path, text in zip(paths, forms, strict=True):
+        write_bytes(path, text.encode())
+    return paths
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that spreadsheets take for a formula

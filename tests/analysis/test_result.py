@@ -17,7 +17,6 @@ from simstudy.errors import FigureError, SimstudyError, TableError
 from simstudy.figures import measure_curves
 from simstudy.measures import mean
 from simstudy.study import Study
-from simstudy.tables.cells import format_cell
 from tests.factories import INTERVALS, Mean, mean_study
 from tests.support import INLINE
 
@@ -165,7 +164,7 @@ def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
     html = result._repr_html_()
     assert html.count("<tr>") == 1 + 4  # headings, and two methods in two scenarios
     for row in result.table().grid.rows:
-        assert all(format_cell(cell) in html for cell in row)
+        assert all(cell in html for cell in row)
 
 
 def test_only_the_first_rows_of_many_are_shown():

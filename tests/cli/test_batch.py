@@ -93,19 +93,6 @@ def test_more_shares_than_an_array_may_have_are_refused_before_anything_is_submi
             assert ended.stderr.startswith("shares=3: Slurm takes at most 2 jobs in an array here")
 
 
-def test_a_script_of_what_is_missing_submits_only_shares_with_gaps(slurm, ours, refused_here):
-    asked = ["experiment=two_stage", "experiment.k=[1]", "n_rep=2000", f"out={slurm}"]
-    quiet = ["progress=false", "figures=false", "report=false", "backend=inline"]
-    for index in (1, 3, 4):
-        ours(*asked, *quiet, f"shard={index}/6")
-    text = ours("batch", *asked, "shares=6", "missing=true")
-    assert '--array="${1:-2,5-6}"' in text
-    for index in (2, 5, 6):
-        ours(*asked, *quiet, f"shard={index}/6")
-    line = refused_here("batch", *asked, "shares=6", "missing=true")
-    assert line.startswith("missing=true: all 6 shares have drawn their blocks")
-
-
 # ---------------------------------------------------------------- what a job does
 def begin(path, kind, **said):
     return subprocess.Popen(
@@ -154,6 +141,7 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
         (["shares=0"], "shares=0 is not allowed: "),
         (["shares=2", "account="], "account= has no value: leave account out"),
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
+        (["shares=2", "missing=true"], "missing is not a setting; "),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
 )

@@ -7,11 +7,16 @@ import hashlib
 import logging
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from hydra import initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 
 from tests.cli.projects import STUDY, give, inside, write
 
@@ -32,6 +37,10 @@ FILES = {
     .replace('{"x": streams', '{"x": self.shift + streams')
     .replace("n_obs=config.n_obs)", "n_obs=config.n_obs, shift=config.shift, law=config.law)"),
     "experiments/quick.py": '"""Is it quick?"""\n' + STUDY.replace("fine", "quick"),
+    "experiments/torn.py": STUDY.replace("fine", "torn"),
+    "conf/experiment/torn.yaml": "n_obs: [5\n",
+    "experiments/tabs.py": STUDY.replace("fine", "tabs"),
+    "conf/experiment/tabs.yaml": "n_obs:\n\t- 5\n",
     "experiments/other.py": '"""Is it other?"""\n' + STUDY.replace("fine", "other"),
     "conf/config.yaml": "defaults: [simstudy, _self_]\n",
     "conf/scale/tiny.yaml": "times: 0.2\n",
@@ -70,6 +79,10 @@ RUNS = [  # one run each, with its folder
     Line("n_rep=50 seed=2", "fine/runs/n_rep=50,seed=2"),
     Line("scale=tiny", "tiny/fine"),
     Line("experiment=quick", "tiny/quick"),
+    Line(
+        "experiment=quick experiment.label=b", "tiny/quick/runs/label=b"
+    ),  # which its file does not list
+    Line("experiment=quick experiment.n_obs=[8]", "tiny/quick/runs/n_obs=[8]"),
     Line("experiment.n_obs=[5]", "fine/runs/n_obs=[5]"),
     Line("'experiment.n_obs=[5, 10, 20]'", "fine/runs/n_obs=[5,10,20]"),
     Line("experiment.shift=1", "fine/runs/shift=1.0"),
@@ -137,10 +150,11 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "experiment.law=normal,uniform n_rep=60": 2,
     "scale=paper,tiny": 2,
     "experiment=fine,other n_rep=60": 2,
-    "'experiment=glob(*,exclude=quick)' n_rep=60": 2,
+    "'experiment=glob(*,exclude=[quick,torn,tabs])' n_rep=60": 2,
     "seed=1,2 n_rep=60,70": 4,
     "seed=1,2 n_rep=60 hydra/launcher=basic": 2,
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept": 2,
+    "seed=1,2 n_rep=60 hydra.sweep.dir=swept3 hydra.sweep.subdir=same": 2,
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept2 'hydra.sweep.subdir=${hydra:job.num}'": 2,
     "seed=1,2 n_rep=60 hydra.sweeper.max_batch_size=1": 2,
     "hydra.mode=MULTIRUN seed=1,2 n_rep=60": 2,
@@ -163,6 +177,11 @@ REFUSED = {  # in one line that names it
     "seed=2": ("experiment=NAME", "fine"),
     "no_such_command": ("no_such_command",),
     "experiment=fine no_value": ("no_value", "NAME=VALUE"),
+    "experiment=quick experiment.lable=b": ("experiment.lable is not a setting", "label"),
+    f"experiment=fine n_rep={'[' * 300}{']' * 300}": ("too many brackets",),
+    "-m experiment=fine seed=1,2 hydra.sweep.dir=results/fine": ("hydra.sweep.dir=results/fine",),
+    "experiment=torn": ("conf/experiment/torn.yaml", "line 2, column 1"),
+    "experiment=tabs": ("conf/experiment/tabs.yaml", "line 2, column 1"),
 }
 HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine seed=1,2": "Ambiguous value",
@@ -185,14 +204,6 @@ def project(tmp_path_factory):
         patch.setenv("HOME", str(folder))
         assert give("experiment=fine", "progress=false", "backend=inline") == 0
         yield folder
-
-
-@pytest.fixture(autouse=True)
-def loggers():
-    """Hydra's loggers as a new process has them: `disabled` logging switches them off."""
-    for name, logger in logging.root.manager.loggerDict.items():
-        if name.startswith("hydra") and isinstance(logger, logging.Logger):
-            logger.disabled = False
 
 
 @pytest.fixture(autouse=True)
@@ -272,3 +283,21 @@ def test_hydras_own_errors_are_in_hydras_words(line, project, capsys):
 
 def test_an_environment_variable_that_hydra_sets_is_the_jobs_alone():
     assert "A_VARIABLE" not in os.environ
+
+
+def test_a_command_leaves_the_process_as_it_was(project, monkeypatch):
+    """What another Hydra application has set in it, too."""
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
+    logger, handlers, argv = logging.getLogger("mine"), [*logging.root.handlers], [*sys.argv]
+    own = ConfigStore.instance()
+    monkeypatch.setattr(own, "repo", {**own.repo, "experiment": {"mine.yaml": None}})
+    with initialize_config_dir(str(project / "conf"), version_base="1.3"):
+        in_use, groups = GlobalHydra.instance().hydra, set(own.repo)
+        for line in ("plan fine", "fine n_rep=60", "fine n_rep=0", "-m fine n_rep=60,70"):
+            give(*line.split(), *QUIET.split())
+        assert GlobalHydra.instance().hydra is in_use
+    assert (set(own.repo), [*own.repo["experiment"]]) == (groups, ["mine.yaml"])
+    assert not HydraConfig.initialized()
+    assert sys.argv == argv
+    assert os.environ["HYDRA_FULL_ERROR"] == "0"
+    assert (logger.disabled, logging.root.handlers) == (False, handlers)

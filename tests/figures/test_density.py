@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 from simstudy.errors import DesignError
 from simstudy.figures import density_plot
-from simstudy.figures.density import _kernel_before, kernel_density
+from simstudy.figures.distributions import _kernel_before, kernel_density
 from tests.figures.data import text_of
 
 N = 3000

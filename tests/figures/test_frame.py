@@ -9,7 +9,6 @@ from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
 from simstudy.figures import (
     dots_plot,
-    heat_map_plot,
     measure_curves,
     nested_loop_plot,
     trade_off_plot,
@@ -64,7 +63,6 @@ def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
         (measure_curves, {"x": "n", "y": "coverage", "color": "method"},
          r"4 points .* in dgp \(2 levels\) once x='n', color='method'"),
         (dots_plot, {"measure": "coverage", "y": "method"}, r"6 .* in dgp .* and n \("),
-        (heat_map_plot, {"measure": "bias", "x": "n", "y": "dgp"}, "4 .* in method .* once x"),
         (nested_loop_plot, {"y": "coverage", "color": "method", "factors": ["n"]},
          "4 .* in dgp .* once fac"),
         (trade_off_plot, {"x": "coverage", "y": "bias", "color": "method"}, "12 .* in dgp"),

@@ -4,19 +4,16 @@ import pandas as pd
 import pytest
 
 from simstudy.errors import TableError
-from simstudy.tables import Column, Table, save_latex, save_table
+from simstudy.tables import Column, Table, save_table
 
 TABLE = Table(pd.DataFrame({"x": [0.5], "se": [0.1]}), "One row", {"x": Column(mcse="se")})
 
 
-def test_three_forms_and_nothing_else_or_latex_alone(tmp_path):
+def test_three_forms_and_nothing_else(tmp_path):
     saved = save_table(TABLE, tmp_path / "tables", "one")
     assert {*saved} == {*(tmp_path / "tables").iterdir()}
     forms = [TABLE.csv(), TABLE.markdown(), TABLE.latex("one")]
     assert [path.read_text() for path in saved] == forms
-    path = save_latex(TABLE, tmp_path / "alone", "one", label="two")
-    assert [path] == [*(tmp_path / "alone").iterdir()]
-    assert path.read_text() == TABLE.latex("two")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from simstudy.output.report.findings import answer_of, evidence_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
-from simstudy.tables.cells import Grid, format_cell
+from simstudy.tables.cells import Grid
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 from simstudy.validation import file_name
@@ -298,7 +298,7 @@ def html_table(
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """Convert a table for publication, rounded as in its other formats."""
-    rows = [tuple(map(format_cell, row)) for row in grid.rows]
+    rows = list(map(tuple, grid.rows))
     columns = [
         Column(heading.text, heading.is_number, not heading.is_number and _has_few(texts))
         for heading, *texts in zip(grid.headings, *rows, strict=True)
