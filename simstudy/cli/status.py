@@ -9,9 +9,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simstudy.cli.exit_status import FAILED
@@ -24,7 +21,7 @@ from simstudy.cli.project import (
     read_settings,
 )
 from simstudy.cli.settings import PUBLISHED, read_scale
-from simstudy.errors import ConfigError, IncompleteError, SimstudyError, StoreError
+from simstudy.errors import ConfigError, IncompleteError, StoreError
 from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
@@ -213,8 +210,7 @@ def take_inventory(config: "Run", *, compares: bool = False) -> Inventory:
     out = config.out if (config.folder / REPLICATES).is_dir() else None
     home = StudyFolder.open(plan, out, provenance.of_blocks, at_once=False)
     if compares:
-        workers = replace(settings.workers, options=dict(config.backend_options))
-        for note in count_other_versions(plan, home, provenance, workers, is_all=True):
+        for note in count_other_versions(plan, home, provenance, settings.workers, is_all=True):
             print(note, file=sys.stderr)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
     store, pending = uncompared_versions(plan, home)
