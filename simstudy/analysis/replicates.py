@@ -14,11 +14,8 @@ from simstudy.design.plan import (
     Derived,
     Plan,
     base_scenario,
-    number_factors,
-    properties_in,
 )
-from simstudy.engine.columns import scenario_numbers
-from simstudy.engine.derived import derived_column, optional, read_by
+from simstudy.engine.columns import derived_column, optional, read_by, scenario_columns
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError, nearest
 from simstudy.lazy import pd
@@ -264,12 +261,7 @@ class DerivedColumns:
 
     def _constants(self, key: str, names: Sequence[str]) -> dict[str, float | np.ndarray]:
         """The factors and properties among some names that no column has."""
-        scenario = self.plan.keys[key]
-        factors = number_factors(scenario)
-        named = (set(names) & factors.keys()) | properties_in(scenario, names)
-        rest = named - self.known() if named else named
-        found: dict[str, float | np.ndarray] = {n: factors[n] for n in rest & factors.keys()}
-        return found | scenario_numbers(self.plan, scenario, rest - factors.keys())
+        return scenario_columns(self.plan, self.plan.keys[key], set(names) - self.known())
 
     def _read(
         self, key: str, n_rep: int, names: Sequence[str], *, holes: bool
@@ -337,8 +329,10 @@ class ReplicatesInMemory:
         self, key: str, names: Sequence[str], n_rep: int | None = None
     ) -> dict[str, np.ndarray]:
         shape = (self.n_rep[key], *self.plan.shape)
-        factors = number_factors(self.plan.keys[key]).items()
-        known = {name: np.full(shape[:1], value) for name, value in factors}
+        numbers = scenario_columns(self.plan, self.plan.keys[key], names).items()
+        known = {
+            name: np.broadcast_to(value, (shape[0], *np.shape(value))) for name, value in numbers
+        }
         known |= {ERROR: np.full(shape, None), **self.given[key]}
         known[CONVERGED] = np.where(has_text(known[ERROR]), np.nan, 1.0)
         for name in names:

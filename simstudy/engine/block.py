@@ -10,8 +10,7 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import MISSING, check_columns_read, count_failed, validate_columns
-from simstudy.engine.derived import apply_derived_columns
+from simstudy.engine.columns import apply_derived_columns, check_columns_read, drawn_columns
 from simstudy.engine.error_policy import (
     BlockContext,
     always_fails,
@@ -30,12 +29,12 @@ from simstudy.engine.methods import (
     analysed,
     checked_data,
     checksums,
-    drawn_columns,
     drawn_one_by_one,
     refuse_changed_data,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
+from simstudy.engine.returned import MISSING, count_failed, validate_columns
 from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (

@@ -1,10 +1,21 @@
-"""Checks the columns that `simulate` returns: their shapes, and which values may be missing."""
+"""What a column is that a measure may read, and where its values come from.
 
+=============  ===============================================================================
+returned       by `simulate` or a method; stored
+drawn          a number in what `draw` returned, one per replicate; stored with each method
+vector         several values per replicate, returned or drawn; stored if nothing is derived from
+               it, or if the study says so
+derived        a function of other columns: of a vector computed when a block is drawn, and stored;
+               of stored numbers computed when it is read
+converged      1, or NaN in failed cells; from the stored errors
+of a scenario  a number that is a factor or a property: the same for all replicates, never stored
+=============  ===============================================================================
+"""
+
+import contextlib
 import itertools
-import math
 import numbers
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -12,44 +23,247 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import AnyScenario
-from simstudy.design.plan import Plan, base_scenario, number_factors, properties_in
-from simstudy.errors import StudyError, in_one_line, nearest, writable
+from simstudy.design.plan import (
+    Derived,
+    Method,
+    Plan,
+    base_scenario,
+    number_factors,
+    properties_in,
+)
+from simstudy.engine.methods import (
+    TEXTS,
+    Data,
+    parameters_of,
+    scenario_arguments,
+    select_arguments,
+)
+from simstudy.engine.per_replicate import Rows
+from simstudy.engine.returned import (
+    STORED_COLUMNS,
+    TOLERANCE,
+    fits,
+    in_axis_order,
+    validate_column,
+    with_all_axes,
+)
+from simstudy.errors import StudyError, describe, nearest
 from simstudy.store.arrow_schema import (
-    CELL_ERROR,
     CONVERGED,
     ERROR,
-    REP,
     SCENARIO,
     WARNING,
-    Block,
-    has_text,
+    failed_cell_mask,
+    failed_cells,
 )
+from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
-from simstudy.validation import refuse_inexact, unmasked
 
-STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
-"""Names of stored columns that a study cannot return."""
-MISSING = "NaN in "  # beginning of the error text of a replicate without a value
+Columns = Mapping[str, np.ndarray]
+
+NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
+"""Names that data may have, but columns of a table may not."""
+RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 
 
-def validate_columns(
-    plan: Plan, scenario: AnyScenario, raw: Any, who: str = "simulate"
+def apply_derived_columns(
+    plan: Plan, scenario: AnyScenario, columns: Columns
 ) -> dict[str, np.ndarray]:
-    """Check the columns that `simulate` or a method returned, and broadcast them to full shape."""
-    if not isinstance(raw, Mapping):
-        raise StudyError(
-            f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
-        )
-    lengths = plan.lengths_of(scenario)
-    if ERROR not in raw:
-        _refuse_absent(lengths, raw, who)
-    columns = {
-        name: validate_column(plan, name, value, who, lengths.get(name))
-        for name, value in raw.items()
+    """Add the derived columns that are computed when a block is drawn, in place of vectors.
+
+    Raises
+    ------
+    StudyError
+        If a derived column reads an unknown name. Columns that are computed later, from stored
+        blocks, are checked as well.
+    """
+    if not plan.derived or set(columns) <= {ERROR}:
+        return dict(columns)
+    _refuse_unknown(plan, scenario, columns)
+    made = dict(columns)
+    for derived in plan.derived:
+        if derived.name in plan.at_drawing:
+            read = {
+                name: made[name] for name in (*read_by(derived.function), ERROR) if name in made
+            }
+            there = nan_where_failed(_full(plan, read), plan.vectors)
+            made[derived.name] = derived_column(plan, derived, scenario, there)
+    return _without_vectors(plan, made)
+
+
+def _without_vectors(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
+    dropped = plan.vectors.keys() - set(plan.stored_vectors)
+    return {name: column for name, column in columns.items() if name not in dropped}
+
+
+def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
+    """Broadcast constants to columns, as the store returns them."""
+    return {
+        name: np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
+        for name, column in columns.items()
     }
-    return _with_missing_named(plan, columns)
 
 
+def derived_column(
+    plan: Plan, derived: Derived, scenario: AnyScenario, columns: Columns
+) -> np.ndarray:
+    """Compute a derived column from a block's columns: `(rep,)` or `(rep, *axes)`.
+
+    The function gets numbers as floats, and its numbers are stored as floats, so that the result
+    does not depend on the other columns. Failed cells are NaN, which counts as missing.
+    """
+    what = _named(derived)
+    known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
+    unknown = partial(_unknown, derived, known)
+    arguments = select_arguments(derived.function, known, unknown)
+    try:
+        value = derived.function(**arguments)
+    except StudyError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's function may raise anything
+        raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
+    column = validate_column(plan, derived.name, value, what)
+    if column.ndim == 0:
+        raise StudyError(
+            f"{what} is one value for all replicates: return one for each, such as x.mean(axis=-1) "
+            "and not x.mean(), or np.full(len(x), value)."
+        )
+    return _without_failures(column, columns)
+
+
+def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
+    """Convert numbers to read-only floats; text is unchanged."""
+    floats = {
+        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
+        for name, column in columns.items()
+    }
+    for column in floats.values():
+        column.flags.writeable = False
+    return floats
+
+
+def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
+    is_number = column.dtype.kind in "biuf"
+    made = column.astype(float if is_number else object)
+    void = failed_cell_mask(made, failed_cells(columns))
+    nothing: Any = np.nan if is_number else None
+    return made if void is None else np.where(void, nothing, made)
+
+
+def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
+    """Refuse derived columns that read unknown names or have the name of a stored column."""
+    known = {**scenario_arguments(base_scenario(scenario)), **dict.fromkeys(columns)}
+    for derived in plan.derived:
+        if derived.name in columns:
+            raise StudyError(
+                f"{_named(derived)} has the name of a stored column, so it is unclear which of "
+                "them a measure reads: rename it."
+            )
+        unknown = partial(_unknown, derived, known)
+        select_arguments(derived.function, known, unknown)
+        known[derived.name] = None
+
+
+def _unknown(derived: Derived, names: Iterable[str], name: str) -> StudyError:
+    return StudyError(
+        f"{_named(derived)} reads {name!r}, which is neither a stored column nor a factor; "
+        f"{nearest(name, names)}"
+    )
+
+
+def _named(derived: Derived) -> str:
+    return f"derived column {derived.name!r}"
+
+
+def read_by(function: Callable[..., Any]) -> list[str]:
+    """List the columns that a function reads: its parameters without `scenario`."""
+    names = [parameter.name for parameter in parameters_of(function)]
+    return [name for name in names if name != SCENARIO]
+
+
+def optional(derived: Derived) -> set[str]:
+    """Collect the parameters with a default, whose columns may be missing."""
+    return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
+
+
+def derived_at_drawing(all_derived: Sequence[Derived], vectors: Collection[str]) -> tuple[str, ...]:
+    """Name the derived columns that read a vector, and the derived columns that these read."""
+    wanted = set[str]()
+    for derived in reversed(all_derived):  # each may read those before it
+        names = read_by(derived.function)
+        if derived.name in wanted or not set(vectors).isdisjoint(names):
+            wanted |= {derived.name, *names}
+    return tuple(derived.name for derived in all_derived if derived.name in wanted)
+
+
+# ---------------------------------------------------------------- drawn
+def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[str, np.ndarray]:
+    """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
+
+    A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
+    all. It is stored with every method's columns, so that any measure can read it later.
+
+    Raises
+    ------
+    StudyError
+        If a method returned other values under the name of a drawn number.
+    """
+    if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
+        return {}
+    names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
+    vectors = {n: data[n] for n in sorted(names & plan.vectors.keys()) if n not in columns}
+    read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
+    numbers = {}
+    for name in sorted(names - vectors.keys()):
+        with contextlib.suppress(*() if name in read else (Exception,)):  # data of any other kind
+            if (number := drawn_number(plan, name, data[name])) is not None:
+                numbers[name] = number
+    for name in numbers.keys() & columns.keys():
+        if not _agrees(columns[name], numbers[name]):
+            raise StudyError(
+                f"a method returned {name!r}, which draw returned with other values, so it is "
+                f"unclear which of them a measure reads: rename the method's column, such as "
+                f"{name + '_hat'!r}."
+            )
+    return vectors | {name: numbers[name] for name in numbers if name not in columns}
+
+
+def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
+    """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
+    if isinstance(value, Rows):
+        if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
+            return None
+        value = np.array(value.items, dtype=float)  # None, from a failed draw, becomes NaN
+    if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
+        value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
+        value = value[np.newaxis] if value.shape == plan.shape else value
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        return None
+    if array.ndim == 0:
+        return np.full(plan.block_size, value)
+    if array.ndim > 1 and array.shape[1:] != plan.shape:
+        return None
+    return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
+
+
+def _agrees(column: Any, drawn: np.ndarray) -> bool:
+    """Whether a column that a method returned equals a drawn number, except where it is NaN."""
+    returned = np.asarray(column)
+    if returned.dtype.kind not in "biuf":
+        return False
+    wide = max(returned.ndim, drawn.ndim)
+    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
+    try:
+        is_equal = np.isclose(one, other, rtol=RTOL, atol=0.0) | np.isnan(one.astype(float))
+    except ValueError:  # the check of columns refuses wrong shapes
+        return True
+    return bool(is_equal.all())
+
+
+# ---------------------------------------------------------------- of a scenario
 def check_columns_read(
     plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
 ) -> None:
@@ -70,9 +284,9 @@ def _constants_read(
 ) -> dict[str, float | np.ndarray]:
     """Refuse unknown names of columns; return the constants whose names columns have, too."""
     known = {*columns, *(each.name for each in plan.derived), CONVERGED}
-    known |= number_factors(scenario).keys()
+    known |= number_factors(scenario).keys()  # also those that only error messages name
     read = set(itertools.chain.from_iterable(plan.reads.values()))
-    known |= scenario_numbers(plan, scenario, read - known).keys()
+    known |= scenario_columns(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
     for setting, names in plan.named.items():
         readers[f"{setting} names"] = names, known.union(plan.vectors)
@@ -85,24 +299,27 @@ def _constants_read(
     return constants_named(plan, scenario, plan.reads.values(), columns)
 
 
-def scenario_numbers(
+def scenario_columns(
     plan: Plan, scenario: AnyScenario, names: Iterable[str]
 ) -> dict[str, float | np.ndarray]:
-    """Find the numeric properties of a scenario among some names.
+    """Find the numbers of a scenario among some names: factors and properties.
 
     A property is a number, or several numbers with the labels of an axis. These are an array over
     all axes, of size 1 along those that the property does not have.
     """
-    behind, found = base_scenario(scenario), dict[str, float | np.ndarray]()
-    for name in properties_in(scenario, names):
+    factors = number_factors(scenario)
+    names = set(names)
+    found: dict[str, float | np.ndarray] = {n: factors[n] for n in names & factors.keys()}
+    behind = base_scenario(scenario)
+    for name in properties_in(scenario, names - found.keys()):
         value = getattr(behind, name)
         if isinstance(value, numbers.Real):
             found[name] = float(value)
         elif plan.axes and not isinstance(value, str):
             array = np.asarray(in_axis_order(f"property {name!r}", value, plan.axes))
             if array.ndim and array.dtype.kind in "biuf" and array.shape != (1,):
-                wide = _with_all_axes(name, array[np.newaxis].astype(float), plan)
-                if _fits(wide, (1, *plan.shape)):
+                wide = with_all_axes(name, array[np.newaxis].astype(float), plan)
+                if fits(wide, (1, *plan.shape)):
                     found[name] = wide[0]
     return found
 
@@ -127,7 +344,7 @@ def constants_named(
     compared = {name for names in reads if len(names) > 1 for name in names}.intersection(columns)
     behind = base_scenario(scenario)
     own = {name: getattr(behind, name) for name in compared & {f.name for f in fields(behind)}}
-    own |= scenario_numbers(plan, scenario, compared - own.keys())
+    own |= scenario_columns(plan, scenario, compared - own.keys())
     made = {n: float(v) if isinstance(v, numbers.Real) else v for n, v in own.items()}
     return {name: v for name, v in made.items() if isinstance(v, float | np.ndarray)}
 
@@ -157,170 +374,6 @@ def _same_values(column: np.ndarray, value: float | np.ndarray) -> bool:
     return bool(agrees.all())
 
 
-def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
-    absent = [name for name in vectors if name not in raw]
-    if absent:
-        raise StudyError(
-            f"{who} did not return the vector {absent[0]!r}, which the study declares; "
-            + nearest(absent[0], map(str, raw))
-        )
-
-
-def validate_column(
-    plan: Plan, name: str, value: Any, who: str, length: int | None = None
-) -> np.ndarray:
-    """Check one column and broadcast it; a vector has one more axis, of the given length."""
-    _refuse_name(plan, name, who)
-    if length is None and not isinstance(value, np.ndarray):
-        value = in_axis_order(f"column {name!r}", value, plan.axes, of_block=True)
-    array = _own_array(name, value)
-    if length is not None:
-        return _vector(plan, name, array, length)
-    if array.ndim == 0:
-        return np.broadcast_to(array, plan.block_size) if name == ERROR else array
-    return _of_full_shape(plan, name, array)
-
-
-def _refuse_name(plan: Plan, name: Any, who: str) -> None:
-    if not isinstance(name, str) or not name:
-        raise StudyError(
-            f"{who} returned a column named {name!r}: the name of a column must be a text that is "
-            "not empty, such as 'estimate'."
-        )
-    if name in STORED_COLUMNS or name in plan.axes:
-        raise StudyError(
-            f"{who} returned a column {name!r}, which is a reserved name or that of an axis: "
-            f"rename it, such as {'is_' + name!r}."
-        )
-
-
-def _own_array(name: str, value: Any) -> np.ndarray:
-    """Copy an array, so that later changes by the caller do not reach what is stored."""
-    array = np.array(unmasked(value, name))
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.kind in "UO":
-        array = _writable_texts(name, array)
-    refuse_inexact(name, array)
-    if not _may_be_stored(name, array):
-        is_message = name in (ERROR, WARNING)
-        what = f"text, and None where there is no {name}" if is_message else _STORABLE
-        odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
-        example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
-        raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
-    return array
-
-
-def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Make texts storable: errors and warnings in one line, None if they are empty."""
-    clean = in_one_line if name in (ERROR, WARNING) else writable
-    made = [clean(text) if isinstance(text, str) else text for text in array.flat]
-    if name in (ERROR, WARNING):
-        made = [None if text == "" else text for text in made]
-    if made == array.ravel().tolist():
-        return array
-    return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
-
-
-_STORABLE = "booleans, integers, floats or text"
-
-
-def _may_be_stored(name: str, array: np.ndarray) -> bool:
-    if name in (ERROR, WARNING):
-        return array.dtype.kind == "U" or (array.dtype.kind == "O" and _is_text(array))
-    if array.dtype == object:
-        return _is_text(array)
-    is_text, max_bytes = array.dtype.kind == "U", 8  # the widest numbers that a table stores
-    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= max_bytes)
-
-
-def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
-    short, full = (plan.block_size, length), (plan.block_size, *plan.shape, length)
-    if array.dtype.kind not in "biuf":
-        raise StudyError(f"vector {name!r} holds {array.dtype}: return numbers.")
-    if length == 1 and array.shape in (short[:-1], full[:-1]):
-        return array[..., np.newaxis]
-    if array.shape not in (short, full):
-        raise StudyError(
-            f"vector {name!r} has shape {array.shape}; with n_rep={plan.block_size} and the "
-            f"declared length {length} it must be {short}"
-            + (f" or {full}." if full != short else ".")
-        )
-    return array
-
-
-def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
-    full = (plan.block_size, *plan.shape)
-    if array.shape in (full, full[:1]):
-        return array
-    wide = _with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
-    if not _fits(wide, full):
-        axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
-        raise StudyError(
-            f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
-            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
-        )
-    return np.broadcast_to(wide, full)
-
-
-def _fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
-    """Whether an array broadcasts to the shape of the replicates and axes."""
-    if array.ndim != len(full) or array.ndim == 1:
-        return False
-    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
-
-
-def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
-    """Broadcast a column that has only some of the axes."""
-    sizes = [n for n in array.shape[1:] if n != 1]
-    found = [
-        chosen
-        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
-        if [plan.shape[at] for at in chosen] == sizes
-    ]
-    if len(found) > 1:
-        axes = list(plan.axes)
-        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
-        raise StudyError(
-            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
-            "the same size: add an axis of size 1 (np.newaxis) for each axis that it lacks."
-        )
-    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
-    return array.reshape(len(array), *wide) if found else array
-
-
-def _is_text(array: np.ndarray) -> bool:
-    return all(isinstance(text, str | None) for text in array.flat)
-
-
-def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Record NaN as failures in the `error` column, except in columns of `may_be_missing`."""
-    for name, array in columns.items():
-        may_fail = array.dtype.kind == "f" and name not in plan.may_be_missing
-        if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
-            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
-            cells = np.asarray(missing.any(axis=-1)) if name in plan.vectors else missing
-            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, cells)}
-    return columns
-
-
-def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
-    text = np.full(missing.shape, None, dtype=object)
-    text[missing] = f"{MISSING}{name}"
-    if errors is None:
-        return text
-    n_dims = max(errors.ndim, text.ndim)
-    errors, text = (x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
-    return np.where(has_text(errors), errors, text)
-
-
-def count_failed(errors: np.ndarray | None) -> int:
-    """Count the replicates with an error in any cell."""
-    if errors is None:
-        return 0
-    return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
-
-
 # ---------------------------------------------------------------- what stored blocks hold
 VECTOR, DERIVED = "vector ", "derived column "  # beginnings of entries of a fingerprint
 
@@ -329,130 +382,3 @@ def vectors_among(provenance: Provenance) -> set[str]:
     """Find the vectors that blocks of this provenance hold."""
     names = itertools.chain.from_iterable(provenance.codes.values())
     return {name.removeprefix(VECTOR) for name in names if name.startswith(VECTOR)}
-
-
-# ---------------------------------------------------------------- one value for a whole block
-BlockConstant = tuple[str, str, tuple[Any, ...]]
-"""Key of the work unit, name of the column, and the column's value in each cell, for all
-replicates of a block."""
-
-TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for constants of two machines
-
-
-def refuse_other_constants(
-    first_values: dict[tuple[str, str], tuple[Any, ...]], constants: Iterable[BlockConstant]
-) -> None:
-    """Refuse a column with one value per block that differs between blocks of a scenario.
-
-    Parameters
-    ----------
-    first_values
-        Values of earlier blocks by key and column, to which new columns are added.
-    """
-    for key, name, values in constants:
-        before = first_values.setdefault((key, name), values)
-        for first, other in zip(before, values, strict=False):
-            if not agree(first, other):
-                raise StudyError(
-                    f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                    f"one block and {other!r} in another, so it is not a constant. Return a "
-                    "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
-                    "replicates of a block do share a value, return np.full(n_rep, value)."
-                )
-
-
-def agree(first: Any, other: Any) -> bool:
-    """Whether two values are equal up to rounding; NaN agrees with everything."""
-    if first == other or first is None or other is None:
-        return True
-    if isinstance(first, str) or isinstance(other, str):
-        return False
-    missing = math.isnan(first) or math.isnan(other)
-    return missing or math.isclose(first, other, rel_tol=TOLERANCE)
-
-
-def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
-    """Collect the columns that have one value for the whole block."""
-    if plan.block_size == 1:
-        return frozenset()
-    return frozenset(
-        (block.key, name, tuple((column[0] if column.ndim else column).ravel().tolist()))
-        for block in blocks
-        for name, column in block.columns.items()
-        if name not in (ERROR, WARNING) and not (column.ndim and column.strides[0])
-    )
-
-
-# ---------------------------------------------------------------- values with labels
-Axes = Mapping[str, Sequence[str]]
-
-
-def is_from_pandas(value: Any, kind: str) -> bool:
-    """Whether a value is of this pandas class, without importing pandas."""
-    found = getattr(sys.modules.get("pandas"), kind, None)
-    return found is not None and isinstance(value, found)
-
-
-def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
-    """Put labelled values in the order of an axis; return other values unchanged.
-
-    Parameters
-    ----------
-    name
-        Name of the column, for error messages.
-    value
-        Value of any type. A dict or Series is aligned by its labels; labels that no axis has are
-        left out. A Series with the default index has no labels.
-    of_block
-        Whether the value is that of a whole block: a Series has one row per replicate, and a dict
-        an array of them for each label.
-
-    Raises
-    ------
-    StudyError
-        If a label of the axis is missing or occurs twice, or the order is unclear.
-    """
-    if is_from_pandas(value, "DataFrame"):
-        raise StudyError(
-            f"{name} is a DataFrame: return an array, or a dict with the values of each label."
-        )
-    if is_from_pandas(value, "Series"):
-        if of_block:
-            return _rows_in_order(name, value)
-        values, labels = value.to_numpy(), list(value.index)
-        is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
-        if not axes or len(labels) == 1 or is_numbered:
-            return values
-    elif isinstance(value, Mapping) and axes:
-        values, labels = np.stack([*map(np.asarray, value.values())], axis=-1), list(value)
-    else:
-        return value
-    texts = [str(label) for label in labels]
-    return np.take(values, [texts.index(each) for each in _axis_of(name, texts, axes)], axis=-1)
-
-
-def _rows_in_order(name: str, rows: Any) -> np.ndarray:
-    """Refuse a Series whose index is not increasing: it may number replicates in another order."""
-    if not rows.index.is_monotonic_increasing:
-        raise StudyError(
-            f"{name} has an index that is not in order: sort it by replicate (.sort_index()), or "
-            "return an array."
-        )
-    values: np.ndarray = rows.to_numpy()
-    return values
-
-
-def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> Sequence[str]:
-    """Find the axis whose labels are all there."""
-    for wanted in axes.values():
-        if set(wanted) <= set(labels):
-            twice = [label for label in wanted if labels.count(label) > 1]
-            if twice:
-                raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
-            return wanted
-    known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
-    raise StudyError(
-        f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "
-        f"study's axes ({known}). Return a value for each label (NaN for a missing one), or an "
-        "array in the order of the axis."
-    )

@@ -1,12 +1,9 @@
 """Methods: their arguments, and the columns they must return."""
 
-import contextlib
 import copy
 import functools
 import hashlib
 import inspect
-import itertools
-import numbers
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
@@ -16,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Analysed, Method, Plan, properties_in
-from simstudy.engine.columns import STORED_COLUMNS, in_axis_order
+from simstudy.design.plan import Analysed, Method, properties_in
 from simstudy.engine.error_policy import OUTSIDE, BlockContext, should_reraise
 from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
@@ -37,10 +33,7 @@ RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
 """Parameters of a method that are neither data nor factors."""
 
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
-RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
-NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
-"""Names that data may have, but columns of a table may not."""
 
 
 # ---------------------------------------------------------------- functions called by name
@@ -338,72 +331,6 @@ def _unknown(
         f"method {method.name!r} has the parameter {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
     )
-
-
-def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[str, np.ndarray]:
-    """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
-
-    A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
-    all. It is stored with every method's columns, so that any measure can read it later.
-
-    Raises
-    ------
-    StudyError
-        If a method returned other values under the name of a drawn number.
-    """
-    if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
-        return {}
-    names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
-    vectors = {n: data[n] for n in sorted(names & plan.vectors.keys()) if n not in columns}
-    read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
-    numbers = {}
-    for name in sorted(names - vectors.keys()):
-        with contextlib.suppress(*() if name in read else (Exception,)):  # data of any other kind
-            if (number := drawn_number(plan, name, data[name])) is not None:
-                numbers[name] = number
-    for name in numbers.keys() & columns.keys():
-        if not _agrees(columns[name], numbers[name]):
-            raise StudyError(
-                f"a method returned {name!r}, which draw returned with other values, so it is "
-                f"unclear which of them a measure reads: rename the method's column, such as "
-                f"{name + '_hat'!r}."
-            )
-    return vectors | {name: numbers[name] for name in numbers if name not in columns}
-
-
-def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
-    """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
-    if isinstance(value, Rows):
-        if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
-            return None
-        value = np.array(value.items, dtype=float)  # None, from a failed draw, becomes NaN
-    if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
-        value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
-        value = value[np.newaxis] if value.shape == plan.shape else value
-    if not isinstance(value, np.ndarray | np.generic | int | float):
-        return None
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        return None
-    if array.ndim == 0:
-        return np.full(plan.block_size, value)
-    if array.ndim > 1 and array.shape[1:] != plan.shape:
-        return None
-    return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
-
-
-def _agrees(column: Any, drawn: np.ndarray) -> bool:
-    """Whether a column that a method returned equals a drawn number, except where it is NaN."""
-    returned = np.asarray(column)
-    if returned.dtype.kind not in "biuf":
-        return False
-    wide = max(returned.ndim, drawn.ndim)
-    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
-    try:
-        is_equal = np.isclose(one, other, rtol=RTOL, atol=0.0) | np.isnan(one.astype(float))
-    except ValueError:  # the check of columns refuses wrong shapes
-        return True
-    return bool(is_equal.all())
 
 
 # ---------------------------------------------------------------- types of columns

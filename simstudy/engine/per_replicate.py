@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.engine.columns import Axes, in_axis_order, is_from_pandas
 from simstudy.engine.error_policy import (
     OUTSIDE,
     BlockContext,
@@ -25,6 +24,7 @@ from simstudy.engine.error_policy import (
     reason,
     should_reraise,
 )
+from simstudy.engine.returned import Axes, in_axis_order, is_from_pandas
 from simstudy.errors import ReturnedError, StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.methods import analysed, parameters_of
 from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.returned import validate_columns
 from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.columns import refuse_other_constants
 from simstudy.engine.final_checks import Spread
 from simstudy.engine.progress import Progress
+from simstudy.engine.returned import refuse_other_constants
 from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few

@@ -16,10 +16,10 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.columns import BlockConstant, constants_among
 from simstudy.engine.error_policy import BlockContext, OnRow
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
+from simstudy.engine.returned import BlockConstant, constants_among
 from simstudy.engine.thread_limits import limit_new_pools
 from simstudy.engine.work_queue import BlockId
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text

@@ -11,7 +11,7 @@ from simstudy.analysis.result import Figure, MakesTable
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import format_names, shown
-from simstudy.engine.derived import derived_at_drawing, read_by
+from simstudy.engine.columns import derived_at_drawing, read_by
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
 from simstudy.study.validation import check_declared

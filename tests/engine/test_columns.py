@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.columns import agree
+from simstudy.engine.returned import agree
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.store.columns import columns_of
