@@ -152,3 +152,4 @@ def test_drawn_numbers_are_stored_and_are_no_failures_until_a_measure_reads_them
     assert (found.row("time")["n_rep"], found.row("time")["n_failed"]) == (90, 10)
     anew = later.run(100, n_jobs=1, out=tmp_path / "anew")
     assert found.row("time")["estimate"] == anew.row("time")["estimate"]
+    assert set(anew.failures["error"]) == {"NaN in time"}
