@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from simstudy.design.plan import Derived
+from simstudy.engine.columns import derived_at_drawing
 from simstudy.engine.returned import agree
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -198,3 +200,18 @@ def test_settings_that_name_no_column_are_refused_in_the_first_block():
     rules = Rules(may_be_missing=("xx",))
     with pytest.raises(StudyError, match=r"may_be_missing names column 'xx', .* did you mean 'x'"):
         run_of(lambda x: {"x": x[:, 0], "r": x[:, 1]}, rules=rules)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "at_drawing"), [(["v"], ("a", "b", "c")), (["w"], ("e",)), ([], ())]
+)
+def test_columns_of_vectors_and_those_that_they_read_are_computed_when_drawn(vectors, at_drawing):
+    functions = {
+        "a": lambda x: x,
+        "b": lambda a, k: a,
+        "c": lambda v, b: b,
+        "d": lambda c, scenario: c,
+        "e": lambda w: w,
+    }
+    derived = [Derived(name, function) for name, function in functions.items()]
+    assert derived_at_drawing(derived, vectors) == at_drawing

@@ -126,3 +126,30 @@ def test_a_new_measure_reads_drawn_numbers_without_the_methods(tmp_path):
         row = longer.row("bias", n_obs=n_obs)
         assert row["estimate"] == pytest.approx(errors[~np.isnan(x)].mean(), abs=1e-12)
         assert row["n_rep"] == 300 - n_failed
+
+
+@dataclass(frozen=True)
+class Censored:
+    """A time that some replicates lack, and data under names that tables use."""
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        time = rng.exponential(size=n_rep)
+        time[::10] = np.nan
+        return {"time": time, "error": rng.normal(size=n_rep), "block": np.arange(n_rep),
+                "mixed": (np.ones(2), "text"), "x": rng.normal(size=(n_rep, 3))}  # fmt: skip
+
+
+def test_drawn_numbers_are_stored_and_are_no_failures_until_a_measure_reads_them(tmp_path):
+    first = Study("censored", [Censored()], methods={"m": lambda x: {"y": x[:, 0]}}, block_size=50,
+                  measures=[bias("y", 0.0, name="y")])  # fmt: skip
+    result = first.run(100, n_jobs=1, out=tmp_path)
+    assert result.n_failed == 0
+    assert result.details.store.column_names() == {"scenario", "rep", "y", "time"}
+    later = replace(first, measures=[bias("time", 1.0, name="time")])
+    found = later.run(100, n_jobs=1, out=tmp_path)
+    assert found.outcome.n_blocks == 0
+    assert (found.row("time")["n_rep"], found.row("time")["n_failed"]) == (90, 10)
+    anew = later.run(100, n_jobs=1, out=tmp_path / "anew")
+    assert found.row("time")["estimate"] == anew.row("time")["estimate"]
+    assert set(anew.failures["error"]) == {"NaN in time"}

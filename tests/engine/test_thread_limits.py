@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 from simstudy.engine import thread_limits as threads
+from simstudy.engine.tasks import draw_task
 from simstudy.engine.thread_limits import libraries_loaded, limit_new_pools, single_threaded
 from simstudy.measures import mean
 from simstudy.provenance.policy import THREAD_VARIABLES
 from simstudy.study import Study
 from tests import openmp
+from tests.factories import SIZE, blocks_of, factory_of, giving, plan_of
 
 ROOT = Path(__file__).parents[2]
 BACKENDS = ["inline", "threads", "loky"]
@@ -259,3 +261,23 @@ def test_a_library_that_was_loaded_is_noticed(told, monkeypatch, tmp_path):
 
 def no_file(*_args):
     raise FileNotFoundError("/proc/self/status")
+
+
+def test_a_task_in_which_a_pool_of_several_threads_is_loaded_is_drawn_again(monkeypatch, tmp_path):
+    torch, loaded = Pool(1), [0]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(threads, "libraries_loaded", lambda: loaded[0])
+
+    def simulate(streams, n_rep):
+        if not loaded[0]:
+            loaded[0], torch.n_threads = 1, 4
+        return {"x": np.full(n_rep, torch.n_threads)}
+
+    plan = plan_of({}, scenarios=(giving(simulate),), max_failed=None)
+    factory = factory_of(plan, tmp_path)
+    with single_threaded():
+        draw_task(factory.task([*blocks_of(factory, 1)]))
+        assert loaded == [1]
+    factory.store.scan()
+    (key,) = plan.keys
+    assert set(factory.store.read(key, SIZE, ["x"])["x"].to_pylist()) == {1}
