@@ -187,6 +187,10 @@ class Plan:
         Columns that every scenario must have because a setting names them, by setting.
     across_replicates
         Methods that may use several replicates of a block together.
+    unrepeatable
+        Columns that differ when a block is drawn again, such as seconds.
+    full_size
+        Block size in the addresses of random streams, if only its first replicates are drawn.
     """
 
     name: str
@@ -206,6 +210,8 @@ class Plan:
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across_replicates: tuple[str, ...] = ()
+    unrepeatable: tuple[str, ...] = ()
+    full_size: int = 0
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:
@@ -265,7 +271,7 @@ class Plan:
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of a block: of its data, or of a method."""
-        study = f"{self.name}/{self.block_size}"
+        study = f"{self.name}/{self.full_size or self.block_size}"
         address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
 

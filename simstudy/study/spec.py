@@ -91,6 +91,9 @@ class Rules:
         only columns derived from them.
     keep_vectors
         Whether vectors are stored; if not, only the columns derived from them are.
+    unrepeatable
+        Columns that differ each time a block is drawn, such as seconds of computing time. They are
+        not compared when blocks are drawn again.
     """
 
     max_failed: float | None = None
@@ -103,6 +106,7 @@ class Rules:
     across_replicates: tuple[str, ...] = ()
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     keep_vectors: bool = True
+    unrepeatable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,7 @@ class StudySpec:
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
             across_replicates=tuple(self.rules.across_replicates),
+            unrepeatable=tuple(self.rules.unrepeatable),
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:

@@ -218,28 +218,34 @@ def compare_blocks(
     """
     drawn = StudyFolder.open(plan, None, provenance.of_blocks)
     Loop(plan, drawn.store, workers, Silent(), provenance=provenance).draw_blocks(blocks)
-    return differences(stored, drawn.store, blocks)
+    return differences(stored, drawn.store, blocks, plan.unrepeatable)
 
 
 def repeated(plan: Plan, before: Store, after: Store, blocks: Collection[BlockId]) -> str:
     """Say whether blocks that were drawn again repeat the rows that they replace."""
     said = f"redraw: {len(blocks):,} stored blocks were drawn again"
-    differing = differences(before, after, blocks)
+    differing = differences(before, after, blocks, plan.unrepeatable)
     if not differing:
         return f"{said}, with the same numbers"
     names = [f"{plan.keys[key]!r} ({what})" for key, what in differing.items()]
     return f"{said}; other numbers in {first_few(names)}, which replace the stored ones"
 
 
-def differences(first: Store, second: Store, blocks: Iterable[BlockId]) -> dict[str, str]:
+def differences(
+    first: Store, second: Store, blocks: Iterable[BlockId], without: Collection[str] = ()
+) -> dict[str, str]:
     """Columns in which blocks of two stores differ, by key of the unit; empty if all agree."""
     differing: dict[str, dict[str, float]] = defaultdict(dict)
     for block in blocks:
-        pair = (rows_of(store, block) for store in (first, second))
+        pair = (_without(rows_of(store, block), without) for store in (first, second))
         for name, difference in different_columns(*pair).items():
             known = differing[block.key].get(name, 0.0)
             differing[block.key][name] = max(known, difference)
     return {key: describe_differences(columns) for key, columns in differing.items()}
+
+
+def _without(rows: pa.Table, names: Collection[str]) -> pa.Table:
+    return rows.drop_columns([name for name in names if name in rows.column_names])
 
 
 def describe_differences(columns: Mapping[str, float]) -> str:
