@@ -340,50 +340,43 @@ def _sources_in(place: Path) -> list[Path]:
     return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
-_known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
-
-
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
-    """Trace code, and make sure that no outdated compiled code or cached results are used."""
+    """Trace code, and make sure that no outdated machine code or cached results are used."""
     traces = trace(roots)
-    used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
-    for function in {id(f): f for traced in traces for f in traced.cached}.values():
-        is_ours = str(function.__module__).startswith("simstudy.")
-        if not is_ours and _known.get(function) != used:
-            function.cache_clear()
-            _known[function] = used
-    drop_stale_machine_code([part for traced in traces for part in traced.compiled])
+    drop_stale([part for traced in traces for part in (*traced.cached, *traced.compiled)])
     return traces
 
 
-# ---------------------------------------------------------------- compiled code
 _made_of: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
-def drop_stale_machine_code(functions: Sequence[Any]) -> None:
-    """Compile users' numba functions again whose helpers or constants changed in this process.
+def drop_stale(functions: Iterable[Any]) -> None:
+    """Clear caches, and compile again, where helpers or constants changed in this process.
 
     Parameters
     ----------
     functions
-        Numba dispatchers, each after those that it calls. Functions of simstudy are skipped: their
-        cache is named by content.
+        Functions with a cache, and numba functions, each after those that it calls. Functions of
+        simstudy are skipped: their machine code is named by content.
 
     Raises
     ------
     StudyError
         For a changed function that cannot be compiled again.
     """
-    theirs = [f for f in functions if not str(f.__module__).startswith("simstudy.")]
-    for function, traced in zip(theirs, trace([(f,) for f in theirs]), strict=True):
-        digest = short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True), 32)
-        is_changed = _made_of.setdefault(function, digest) != digest
-        if is_changed and not hasattr(function, "recompile"):
-            raise StudyError(
-                f"{function.__module__}.{function.__name__} is a compiled function whose source "
-                "has changed in this process, so its numbers would be those of the old code. Start "
-                "again in a new process (a notebook: restart the kernel)."
-            )
-        if is_changed:
+    theirs = {id(f): f for f in functions if not str(f.__module__).startswith("simstudy.")}
+    for function, traced in zip(
+        theirs.values(), trace([(f,) for f in theirs.values()]), strict=True
+    ):
+        digest, before = _hash_of_trace(traced), _made_of.get(function)
+        _made_of[function] = digest
+        if digest != before and hasattr(function, "cache_clear"):
+            function.cache_clear()
+        elif before not in (None, digest):
+            if not hasattr(function, "recompile"):
+                raise StudyError(
+                    f"{function.__module__}.{function.__name__} is a compiled function whose "
+                    "source has changed in this process, so its numbers would be those of the old "
+                    "code. Start again in a new process (a notebook: restart the kernel)."
+                )
             function.recompile()
-            _made_of[function] = digest

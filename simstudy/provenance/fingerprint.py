@@ -51,10 +51,6 @@ WHOLE = "(all of it)"  # name of the entry of a whole module
 EFFECTS = "(what it sets at its top)"  # name of the entry of such statements
 DOTTED_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
-BUILTIN_TYPES = (
-    *map(type, (len, str.join, object.__init__, "".__str__, vars(dict)["fromkeys"])),
-    *(types.GetSetDescriptorType, types.MemberDescriptorType),
-)
 DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 """Parameters of dataclasses that every version of Python has."""
 
@@ -575,8 +571,6 @@ class Walk:
     def _instance(self, value: Any, where: str) -> str:
         """Make the token of an object that is neither plain nor a Python function or class."""
         kind = type(value)
-        if isinstance(value, BUILTIN_TYPES):
-            return self._built_in(value, where)
         if values.top_of(kind) == "numba" and "__wrapped__" in values.attributes(value):
             return self._compiled(value, where)
         if isinstance(value, values.CACHED):
@@ -593,15 +587,6 @@ class Walk:
         """Count the whole module instead of a value whose content cannot be compared."""
         self.whole(where)
         return f"<{type(value).__qualname__}>"
-
-    def _built_in(self, value: Any, where: str) -> str:
-        """Refer to a function without Python code; add the file if it is a project module's."""
-        module = str(getattr(value, "__module__", None) or "")
-        owner = getattr(value, "__self__", None)
-        is_bound = not (owner is None or isinstance(owner, ModuleType))
-        self.whole(module)
-        bound = self.token(owner, where) if is_bound else ""
-        return f"<{module}.{value.__qualname__} {bound}>"
 
     def _compiled(self, value: Any, where: str) -> str:
         """Describe a numba function by its Python function and options."""
@@ -635,7 +620,8 @@ class Walk:
         return f"<{shown} {self._reduced(value, where)}>"
 
     def _reduced(self, value: Any, where: str) -> str:
-        """Describe an object written in C by what pickle would store."""
+        """Describe an object or function written in C by what pickle would store."""
+        self.whole(str(getattr(value, "__module__", "")))
         parts = value.__reduce_ex__(4)
         if isinstance(parts, str):
             return parts

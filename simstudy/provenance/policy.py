@@ -84,6 +84,12 @@ STATES: dict[str, Callable[[Any], object]] = {
 """Functions that read the settings of a library which a program may change and numbers depend on.
 An empty result, for the defaults of a library that may not be loaded yet, does not count."""
 
+SETTERS = re.compile(
+    r"^(?!set_(?:printoptions|option)$)(?:set|simplefilter|filterwarnings|seed|config|register|"
+    r"enable|disable|update|reset|use)"
+)
+"""Names of functions that set or register something, if a module calls them at its top."""
+
 SETS_NO_NUMBER = frozenset({"matplotlib", "seaborn", "plotnine", "bokeh", "logging", "builtins"})
 """Libraries that a module may call or set at its top without an effect on numbers."""
 

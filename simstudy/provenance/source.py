@@ -15,6 +15,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
+from simstudy.provenance.policy import SETTERS
+
 Chain = tuple[str, ...]
 """A name and the attributes read from it, such as `np.random.default_rng`."""
 
@@ -320,7 +322,7 @@ def _chain_of(node: ast.expr) -> Chain:
 # ---------------------------------------------------------------- statements at the top
 @lru_cache(maxsize=512)
 def effects_at_import(text: str) -> tuple[tuple[str, str], ...]:
-    """Statements of a module that only call something, or set an attribute or an item.
+    """Statements of a module that call a function by whose name it sets something, or set a part.
 
     Returns
     -------
@@ -337,7 +339,9 @@ def _effects(node: ast.AST | None) -> Iterator[tuple[str, ast.stmt]]:
         if isinstance(each, (*Function.__args__, ast.ClassDef)) or _is_main_guard(each):
             continue
         if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
-            yield _first_name(each.value), each
+            called = each.value.func
+            if SETTERS.match(getattr(called, "attr", getattr(called, "id", ""))):
+                yield _first_name(called), each
         elif isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign):
             targets = each.targets if isinstance(each, ast.Assign) else [each.target]
             plain = (ast.Name, ast.Tuple, ast.List)

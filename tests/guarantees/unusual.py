@@ -305,7 +305,6 @@ HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
     "a comment at a line's end": ("helpers.py", "/ 3", "/ 3  # three", []),
     "blank lines": ("helpers.py", "    return total", "\n\n    return total", []),
     "a line's length": ("helpers.py", "x.sum(axis=1)", "x.sum(\n        axis=1,\n    )", []),
-    "brackets": ("helpers.py", "total / 3", "(total / 3)", []),
     "quotes": ("trial.py", 'streams("data")', "streams('data')", []),
     "a number's form": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.00", []),
     "a docstring of a method": ("trial.py", '"""Draw."""', '"""Draw x."""', []),
@@ -313,7 +312,6 @@ HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
     "a docstring of a module": ("trial.py", '"""Which mean?"""', '"""Which?"""', []),
     "a docstring less": ("helpers.py", '    """Scale."""\n', "", []),
     "an annotation": ("helpers.py", "x: object", "x: list", []),
-    "an annotation less": ("helpers.py", ") -> object", ")", []),
     "an annotation of a field": ("trial.py", "n_obs: int", "n_obs: float", []),
     "an annotation of a local": ("helpers.py", "total =", "total: float =", []),
     "a figure": ("trial.py", "return COLORS", "return list(COLORS)", []),
@@ -329,6 +327,9 @@ HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
     "the number of replicates": ("trial.py", "run(40)", "run(400)", []),
     "what a script prints": ("trial.py", "print(study().run(40).summary)", "study().run(40)", []),
     "a logger's name": ("trial.py", "getLogger(__name__)", "getLogger('mine')", []),
+    "a table that a cell shows": ("trial.py", "COLORS =", "np.median([1, 2])\nCOLORS =", []),
+    "how numbers are printed": (
+        "trial.py", "COLORS =", "np.set_printoptions(precision=3)\nCOLORS =", []),
     "a setting of figures": ("trial.py", 'use("agg")', 'use("svg")', []),
     "a print at the top": ("trial.py", "COLORS =", "print('loaded')\nCOLORS =", []),
     "a print in a method": (
