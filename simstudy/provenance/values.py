@@ -164,7 +164,7 @@ def state_of(value: object) -> dict[str, Any]:
 
 
 CACHED = type(functools.cache(lambda: None))
-_OF_A_LOGGER = frozenset(vars(logging.Logger("")))
+_OF_A_LOGGER = frozenset((*vars(logging.Logger("")), "manager"))
 
 CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     functools.partial: lambda value: (value.func, value.args, value.keywords),

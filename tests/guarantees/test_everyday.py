@@ -1,7 +1,7 @@
 """Edits of every day: of a script, an experiment's file, a notebook, with one worker and two.
 
-What moves no number costs nothing, and what moves one is refused. A script, the module of its file
-and a notebook with the same text share blocks.
+What moves no number costs nothing, and what may move one is drawn again. A script, the module of
+its file and a notebook with the same text share blocks.
 """
 
 import textwrap
@@ -122,7 +122,6 @@ TOP = "import functools\n"
 END = "def study():"
 HARMLESS = {
     "print on top": (TOP, TOP + "print('begins')\n"),
-    "a filter of warnings": (TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n"),
     "logging": (TOP, TOP + "import logging\nlogging.basicConfig(level=30)\n"),
     "arguments": (TOP, TOP + "import argparse\nARGS = argparse.ArgumentParser().parse_args([])\n"),
     "a loop": (END, "for seed in range(3):\n    print(seed)\n\n" + END),
@@ -133,7 +132,6 @@ HARMLESS = {
     "a docstring": ('"""A sample."""', '"""A sample of an AR(1) process."""'),
     "layout": ("@ WEIGHTS) + moved", "@\n                WEIGHTS)\n            + moved"),
     "quotes": ('LOG.debug("welch")', "LOG.debug('welch')"),
-    "an error's text": ("too few rows", "at least two rows are needed"),
     "a figure": ("return None", "return 'drawn otherwise'"),
     "a measure": ('mean("e")', 'mean("e", name="middle")'),
     "what theory says": ("    def draw", "    def exact(self):\n        return {}\n\n    def draw"),
@@ -171,6 +169,10 @@ MOVES = {
     "a default": ("factor=1.0", "factor=1.5", "welch has changed"),
     "a scenario": ('streams("data")', 'streams("other")', "AR1.draw has changed"),
     "an object of the module": ("Model(scale=3.0)", "Model(scale=4.0)", "FITTED has changed"),
+    "an error's text": ("too few rows", "at least two are needed", "checked has changed"),
+    "a filter of warnings": (
+        TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n",
+        "(what it sets at its top) is new"),
     "a condition": ("if len(x) < 2", "if len(x) < 1", "checked has changed"),
 }  # fmt: skip
 
