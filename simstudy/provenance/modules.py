@@ -110,7 +110,7 @@ def origin(module: str) -> str | None:
         return str(file) if file else getattr(spec, "origin", None)
     try:
         found = importlib.util.find_spec(module)
-    except (ImportError, ValueError, AttributeError):
+    except Exception:  # it imports the package, whose own code may raise anything
         return None
     return found.origin if found else None
 

@@ -47,8 +47,9 @@ HOLES: dict[str, Case] = {
         {"plugin.py": "import base\n@base.Reg.add\n" + REGISTERED.replace("(base.B)", "").replace(
             "2.0", "3.0")}),
     "warnings that are errors": one(
-        "import warnings\nwarnings.simplefilter('ignore')\ndef f(x):\n    try:\n"
-        "        warnings.warn('odd')\n    except UserWarning:\n        return 2.0 * x\n"
+        "import warnings as w\nw.simplefilter('ignore', RuntimeWarning)\ndef f(x):\n    try:\n"
+        "        w.warn('odd', RuntimeWarning)\n    except RuntimeWarning:\n"
+        "        return 2.0 * x\n"
         "    return x", "f(x.mean(axis=1))", "'ignore'", "'error'"),
     "warnings of one kind that are errors": one(
         "from warnings import filterwarnings, warn\nfilterwarnings('ignore', 'odd')\n"
