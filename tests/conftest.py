@@ -162,8 +162,10 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "argv", [*sys.argv])
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-    # no process for short runs
-    monkeypatch.setattr("simstudy.engine.final_checks.MIN_SECONDS", 0.0)
+    from simstudy.engine.final_checks import Repeated
+
+    # no other process for short runs
+    monkeypatch.setattr("simstudy.engine.loop.check_repeatable", lambda *_, **__: Repeated({}))
     handler = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, handler)

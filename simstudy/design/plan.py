@@ -190,6 +190,10 @@ class Plan:
         column.
     group_size
         Consecutive replicates that may depend on each other.
+    unrepeatable
+        Columns that differ when a block is drawn again, such as seconds.
+    full_size
+        Block size in the addresses of random streams, if only its first replicates are drawn.
     """
 
     name: str
@@ -210,6 +214,8 @@ class Plan:
     across_replicates: tuple[str, ...] = ()
     rtol: Mapping[str, float] = field(default_factory=dict)
     group_size: int = 1
+    unrepeatable: tuple[str, ...] = ()
+    full_size: int = 0
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:
@@ -269,7 +275,7 @@ class Plan:
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of a block: of its data, or of a method."""
-        study = f"{self.name}/{self.block_size}"
+        study = f"{self.name}/{self.full_size or self.block_size}"
         address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
 

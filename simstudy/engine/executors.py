@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import multiprocessing
 import os
@@ -12,7 +13,9 @@ import signal
 import sys
 import threading
 import time
+import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -35,6 +38,7 @@ from simstudy.errors import (
     how_to_install,
     nearest,
 )
+from simstudy.provenance.modules import ENTRY_MODULES
 
 ENGINE_PARAMETERS = ("n_workers", "expected")  # parameters of an executor that the engine sets
 POLL_SECONDS = 1.0  # interval at which a worker checks that its parent is alive
@@ -351,12 +355,57 @@ def packed(task: object) -> bytes:
     from joblib.externals.loky.backend.reduction import dumps
 
     try:
-        return bytes(dumps(task))
+        return bytes(dumps(task, reducers=SENT_EMPTY))
     except Exception as error:  # pickling may raise anything
         raise UnsendableError(
             f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
             "module that workers can import, or use backend=threads or backend=inline."
         ) from error
+
+
+def _send_cached(cached: Any) -> Any:
+    """Send a cached function of a script by its code; those of other modules by name."""
+    module = sys.modules.get(cached.__module__)
+    is_there = getattr(module, cached.__qualname__, None) is cached
+    if is_there and cached.__module__ not in ENTRY_MODULES:
+        return str(cached.__qualname__)
+    return _cached, (cached.__wrapped__, cached.cache_parameters())
+
+
+def _cached(function: Callable[..., Any], parameters: Any) -> Any:
+    return functools.lru_cache(**parameters)(function)
+
+
+def _send_property(cached: Any) -> Any:
+    return _cached_property, (cached.func, cached.attrname)
+
+
+def _cached_property(function: Callable[..., Any], name: str | None) -> Any:
+    made: Any = functools.cached_property(function)
+    made.attrname = name  # in a class that is sent, Python does not set it
+    return made
+
+
+def _send_new(kind: Any) -> Callable[[Any], Any]:
+    return lambda _: (kind, ())
+
+
+SENT_EMPTY: dict[type, Callable[[Any], Any]] = {
+    type(functools.cache(len)): _send_cached,
+    functools.cached_property: _send_property,
+    types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
+} | {
+    type(kind()): _send_new(kind)
+    for kind in (
+        threading.local,
+        threading.Lock,
+        threading.RLock,
+        weakref.WeakKeyDictionary,
+        weakref.WeakValueDictionary,
+        weakref.WeakSet,
+    )
+}
+"""How a script's caches and locks, which pickle refuses, are sent: empty and open."""
 
 
 # ---------------------------------------------------------------- in the worker

@@ -1,8 +1,9 @@
 """Checks of stored blocks after a run, for errors that no replicate shows.
 
-First blocks are drawn again in another process and compared bit by bit. That process has another
-hash seed, runs at another time and has new generators. So the comparison finds numbers that depend
-on generators other than the streams, the order of sets, the time or the network.
+Some of the first blocks are drawn again in another process and compared bit by bit. That process
+has another hash seed, runs at another time, has new generators, and draws in another order. So the
+comparison finds numbers that depend on generators other than the streams, the order of sets, the
+time, the network, or blocks that were drawn before.
 
 The spread of block means is compared with that of independent replicates. If replicates of a block
 share a random number, block means differ more. If blocks repeat the same values, block means do not
@@ -10,19 +11,26 @@ differ at all. Both make Monte Carlo errors too small.
 """
 
 import atexit
+import contextlib
 import hashlib
 import math
 import os
 import pickle
+import random
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design.plan import Plan, base_scenario, method_of
+from simstudy.design import AnyScenario
+from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.block import draw_block
 from simstudy.engine.executors import (
     begin_worker,
@@ -31,22 +39,72 @@ from simstudy.engine.executors import (
     refuse_other_code,
     until_taken,
 )
+from simstudy.engine.graceful_stop import BlockTimeoutError
+from simstudy.engine.per_replicate import EachReplicate
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
-from simstudy.errors import StaleCodeError
+from simstudy.errors import StaleCodeError, describe
 from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
-MIN_SECONDS = 2.0  # time for the check after a short run
-PART_OF_RUN = 0.05  # time for the check after a long run, as a part of the run
-START_SECONDS = 0.5  # time left below which no process is started
+MIN_SECONDS = 2.0  # processor time for the check after a short run
+PART_OF_RUN = 0.05  # processor time for the check after a long run, as a part of the run
+START_SECONDS = 60.0  # time in which the process must have started and imported the study
+PATIENCE = 3.0  # how often the processor time may pass on an idle machine
+FIRST_BLOCKS = 10  # blocks among which one is chosen at random
+MIN_ROWS = 2  # replicates to draw again, if each has a generator of its own
 HASH_SEED = "1"
 IDLE_SECONDS = 300.0  # time without a check after which the process ends
 
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
+
+unhurried: ContextVar[bool] = ContextVar("unhurried", default=False)
+"""Whether the check may take as long as it needs, for `Study.check`."""
+
+
+class Repeated(NamedTuple):
+    """What a second drawing found.
+
+    Attributes
+    ----------
+    other
+        Names of the columns with other bits, by key.
+    unchecked
+        Scenario classes or methods of which nothing was drawn again.
+    why
+        Why not.
+    """
+
+    other: Mapping[str, list[str]]
+    unchecked: Sequence[str] = ()
+    why: str = ""
+
+
+class _Order(NamedTuple):
+    """A block to draw in the other process.
+
+    Attributes
+    ----------
+    before
+        Another block, which is drawn first: it shows state that blocks leave behind.
+    seconds
+        Processor time that may pass.
+    """
+
+    code: LoadedCode | None
+    plan: Plan
+    block: int
+    before: int | None
+    seconds: float
+
+
+class _Answer(NamedTuple):
+    digests: Digests | None  # None if drawing failed or took too long
+    seconds: float
+    why: str = ""
 
 
 def check_repeatable(
@@ -56,8 +114,11 @@ def check_repeatable(
     *,
     code: LoadedCode | None,
     run_seconds: float,
-) -> dict[str, list[str]]:
-    """Draw stored first blocks again in another process, as many as the time allows.
+    block_seconds: Mapping[str, float],
+) -> Repeated:
+    """Draw stored blocks again in another process, as many as the time allows.
+
+    Scenarios are drawn in another order than by the run, the last first.
 
     Parameters
     ----------
@@ -67,42 +128,84 @@ def check_repeatable(
         Code that the process must have loaded; None for no check.
     run_seconds
         Duration of the run, in seconds. The check may take 5% of it, or two seconds if that is
-        more.
-
-    Returns
-    -------
-    dict
-        Names of the columns with other bits, by key.
+        more, in processor time of the other process, without its start and imports.
+    block_seconds
+        Time for a block, by key.
     """
-    end = time.monotonic() + max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    left = math.inf if unhurried.get() else max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    order = _last_of_each_kind_first(plan, keys)
+    kinds = {key: _kind_of(plan, key) for key in order}
+    share = left / max(1, len(set(kinds.values())))
     found: dict[str, list[str]] = {}
-    for key in _each_kind_first(plan, keys):
-        if time.monotonic() > end - (0.0 if os.getpid() in _pools else START_SECONDS):
+    done, why = set(), ""
+    for key in order:
+        if left <= 0:
+            why = why or "its time was over"
             break
+        drawn = _order(plan, store, key, code, share, left, block_seconds.get(key, 0.0))
         try:
-            made = _redrawn(packed((code, plan.only([plan.keys[key]]))), end)
-        except Exception:  # the study cannot be sent, the process has ended, or time is up
+            answer = _redrawn(packed(drawn), left)
+        except Exception as error:  # the study cannot be sent, the process has ended or hangs
+            why = why or describe(error) or "it took too long"
             break
-        if made:
-            stored = digests_of(store.read(key, plan.block_size))
-            differing = [name for name, digest in made.items() if stored.get(name) != digest]
-            found |= {key: differing} if differing else {}
-    return found
+        left -= answer.seconds
+        if answer.digests is None:
+            why = why or answer.why
+            continue
+        done.add(kinds[key])
+        stored = digests_of(_stored_rows(store, key, drawn), plan.unrepeatable)
+        made = answer.digests.items()
+        if differing := [name for name, digest in made if stored.get(name) != digest]:
+            found[key] = differing
+    unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
+    return Repeated(found, unchecked, why)
 
 
-def _each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
-    """Order keys so that each scenario class and each method comes early."""
-    n_before: dict[tuple[type, str], int] = {}
+def _kind_of(plan: Plan, key: str) -> str:
+    drawn = plan.keys[key]
+    kind = type(base_scenario(drawn)).__name__
+    return f"method {method_of(drawn)} of {kind}" if method_of(drawn) else kind
+
+
+def _last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
+    """Order keys so that each scenario class and each method comes early, the last ones first."""
+    n_before: dict[str, int] = {}
     order = {}
-    for key in keys:
-        kind = type(base_scenario(plan.keys[key])), method_of(plan.keys[key])
+    for key in reversed(list(keys)):
+        kind = _kind_of(plan, key)
         order[key] = n_before[kind] = n_before.get(kind, 0) + 1
     return sorted(order, key=order.__getitem__)
 
 
-def digests_of(table: pa.Table) -> Digests:
+def _order(
+    plan: Plan, store: Store, key: str, code: LoadedCode | None, share: float, left: float,
+    block_seconds: float,
+) -> _Order:  # fmt: skip
+    """Choose a block, and how much of it the time allows."""
+    only = plan.only([plan.keys[key]])
+    block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
+    before = (block + 1) % FIRST_BLOCKS if 2 * block_seconds < share else None
+    if block_seconds > share and _draws_one_by_one(plan.keys[key]):
+        n_rows = max(MIN_ROWS, int(plan.block_size * share / block_seconds))
+        if n_rows < plan.block_size:
+            only = replace(only, block_size=n_rows, full_size=plan.block_size)
+    return _Order(code, only, block, before, left)
+
+
+def _draws_one_by_one(drawn: AnyScenario) -> bool:
+    """Whether each replicate has its own generator, for its data and for the method."""
+    is_method = isinstance(drawn, Analysed) and isinstance(drawn.method.function, EachReplicate)
+    return is_method and hasattr(base_scenario(drawn), "draw_one")
+
+
+def _stored_rows(store: Store, key: str, drawn: _Order) -> pa.Table:
+    rows = store.gather(store.index.between(key, drawn.block, drawn.block + 1))
+    return rows.slice(0, drawn.plan.block_size)
+
+
+def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
     """Hash each column that is compared, by name."""
-    names = [name for name in table.column_names if name not in NOT_COMPARED]
+    names = [n for n in table.column_names if n not in NOT_COMPARED and n not in without]
     return {name: _digest(table.column(name)) for name in names}
 
 
@@ -123,20 +226,24 @@ _pools: dict[int, Any] = {}
 atexit.register(_pools.clear)  # a pool that lives until Python takes modules apart prints an error
 
 
-def _redrawn(payload: bytes, end: float) -> Digests | None:
-    """Draw a first block in the other process; None if it failed there.
+def _redrawn(payload: bytes, seconds: float) -> _Answer:
+    """Draw a block in the other process.
 
     Raises
     ------
     Exception
-        If the process ends, or is not done at `end`.
+        If the process ends, or takes much longer than this time on a machine with this load.
     """
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)) if _has_load else 1.0
     while True:
         had_one, future = os.getpid() in _pools, None
         try:
             with deaf_to_interrupts():
-                future = _pool().submit(_digests_here, payload, tuple(sys.path))
-            found: Digests | None = future.result(max(0.0, end - time.monotonic()))
+                future = _pool().submit(_imported, payload, tuple(sys.path))
+            future.result(START_SECONDS)
+            with deaf_to_interrupts():
+                future = _pool().submit(_digests_here, payload)
+            found: _Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
         except BaseException as error:
             until_taken(future)
             if pool := _pools.pop(os.getpid(), None):  # none if it could not be made
@@ -145,6 +252,9 @@ def _redrawn(payload: bytes, end: float) -> Digests | None:
                 continue  # it has loaded a module that was edited since
             raise
         return found
+
+
+_has_load = hasattr(os, "getloadavg")  # Windows has none
 
 
 def _pool() -> Any:
@@ -170,21 +280,49 @@ def _begin_silent(parent: int) -> None:
     os.dup2(nowhere, 2)
 
 
-def _digests_here(payload: bytes, paths: Sequence[str]) -> Digests | None:
+def _imported(payload: bytes, paths: Sequence[str]) -> None:
+    """Import the study's modules, in the other process."""
     sys.path[:] = paths
+    refuse_other_code(pickle.loads(payload).code)
+
+
+@contextlib.contextmanager
+def _processor_time(seconds: float) -> Iterator[None]:
+    """Raise `BlockTimeoutError` when the context has used this processor time, in seconds."""
+
+    def stop(*_: Any) -> None:
+        raise BlockTimeoutError
+
+    is_limited = hasattr(signal, "setitimer") and math.isfinite(seconds)  # Windows has none
+    if is_limited:
+        signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        code, plan = pickle.loads(payload)
-        refuse_other_code(code)
-        (scenario,) = plan.keys.values()
-        with single_threaded():
-            for number in (1, 0):  # order that shows state left behind by a block
-                block = draw_block(plan, scenario, number)
-                limit_new_pools()
-        return digests_of(block_table(plan, [block]))
-    except StaleCodeError:
-        raise
-    except BaseException:  # the run itself reports failures
-        return None
+        yield
+    finally:
+        if is_limited:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def _digests_here(payload: bytes) -> _Answer:
+    order: _Order = pickle.loads(payload)
+    (scenario,), plan = order.plan.keys.values(), order.plan
+    began = time.process_time()
+
+    def answer(digests: Digests | None, why: str = "") -> _Answer:
+        return _Answer(digests, time.process_time() - began, why)
+
+    try:
+        with single_threaded(), _processor_time(order.seconds):
+            for number in (order.before, order.block):
+                if number is not None:
+                    block = draw_block(plan, scenario, number)
+                    limit_new_pools()
+        return answer(digests_of(block_table(plan, [block]), plan.unrepeatable))
+    except BlockTimeoutError:
+        return answer(None, "its time was over")
+    except BaseException as error:  # the run itself reports failures
+        return answer(None, f"drawing failed there: {describe(error)}")
 
 
 # ---------------------------------------------------------------- spread of block means

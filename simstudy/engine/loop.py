@@ -124,7 +124,7 @@ class Loop:
         self._has_drawn = False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
-        self.monitor = RunMonitor(plan, progress, found.generators, found.readers, found.unread)
+        self.monitor = RunMonitor(plan, progress, found.generators, found.alike, found.unread)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)
@@ -275,6 +275,8 @@ class Loop:
                     "backend=threads or backend=inline."
                 ) from None
             finally:
+                if self.provenance:
+                    self.provenance.note_changes()
                 files.forget_unfinished(ABANDONED_SECONDS)
                 self.stats.seconds += time.perf_counter() - begun
                 self.stats.noticed = self._warnings()
@@ -448,10 +450,15 @@ class Loop:
             return
         seconds = self.stats.seconds
         found = check_repeatable(
-            self.plan, self.store, keys, code=self.provenance.expected, run_seconds=seconds
+            self.plan,
+            self.store,
+            keys,
+            code=self.provenance.expected,
+            run_seconds=seconds,
+            block_seconds=self.stats.seconds_per_block,
         )
-        self.monitor.note_unrepeatable(found)
-        if found:
+        self.monitor.note_repeated(found)
+        if found.other or found.unchecked:
             self._write_record()
 
     def _check_independent(self) -> None:

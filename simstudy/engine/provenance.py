@@ -18,14 +18,21 @@ from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.columns import DERIVED, VECTOR
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
-from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
+from simstudy.provenance.fingerprint import (
+    Fingerprint,
+    Key,
+    Trace,
+    note_changes_by_run,
+    trace,
+    trace_names,
+)
+from simstudy.provenance.functions import cells_of
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
-from simstudy.provenance.wrappers import cells_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import OWN_VALUES, Provenance
 
@@ -51,14 +58,12 @@ class LoadedCode:
     Parameters
     ----------
     names
-        Modules and names of the definitions that the study uses, in modules that workers import.
+        Modules and names of the definitions and constants that the study uses.
     entries
-        Fingerprints of these definitions, by module and name.
+        Fingerprints of these, by module and name.
     sent
         Hash of the code that is sent, so that workers of an earlier run with other code are not
         reused.
-    constants
-        Names of constants, which count by their values.
     libraries
         Version of each library that the code imports, by name.
     """
@@ -66,7 +71,6 @@ class LoadedCode:
     names: tuple[Key, ...] = ()
     entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sent: str = ""
-    constants: tuple[Key, ...] = ()
     libraries: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -77,7 +81,7 @@ class LoadedCode:
 
     def differences(self) -> list[str]:
         """List, in a worker, what this process has loaded in another version, as text."""
-        found = {**trace_names(self.names, self.constants).by_module, **_own_sources()}
+        found = {**_by_name([trace_names(self.names)]), **_own_sources()}
         edited = [
             f"{name} has changed"
             for name, texts in self.entries.items()
@@ -91,6 +95,15 @@ class LoadedCode:
         ]
 
 
+def _by_name(traces: Iterable[Trace]) -> dict[str, frozenset[str]]:
+    entries: dict[str, frozenset[str]] = {}
+    for traced in traces:
+        for key, texts in traced.entries.items():
+            name = ".".join(filter(None, key))
+            entries[name] = entries.get(name, frozenset()) | texts
+    return entries
+
+
 @dataclass(frozen=True)
 class RunProvenance:
     """The provenance of a run's blocks, and the code that workers must have.
@@ -99,51 +112,44 @@ class RunProvenance:
     ----------
     of_blocks
         Provenance that is stored with the blocks.
+    roots
+        The objects whose code counts, for each kind of scenario and each method.
     traces
-        Traces of the code of each kind of scenario and of each method.
+        Traces of their code.
     by_part
         Fingerprint of each scenario class and each method, by its name.
     unread
         Factors with several levels that no code reads.
+    alike
+        Methods with the same code and the same values, under several names.
     """
 
     of_blocks: Provenance
+    roots: tuple[tuple[Any, ...], ...] = ()
     traces: tuple[Trace, ...] = ()
     by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
 
     @property
     def generators(self) -> tuple[str, ...]:
         """Places where the study's code uses random generators other than `streams`."""
         return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
 
-    @property
-    def readers(self) -> tuple[str, ...]:
-        """Functions of the study's code that read files."""
-        return tuple(dict.fromkeys(name for traced in self.traces for name in traced.readers))
-
     @cached_property
     def expected(self) -> LoadedCode:
         """The code that workers must have loaded."""
         names = dict.fromkeys(key for traced in self.traces for key in traced.names)
         imported = tuple(key for key in names if key.module not in ENTRY_MODULES)
-        reached = {key.module for key in imported}
-        entries = _own_sources()
-        for traced in self.traces:
-            for name, texts in traced.by_module.items():
-                if _module_in(name, reached):
-                    entries[name] = entries.get(name, frozenset()) | texts
         sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
-        constants = dict.fromkeys(key for traced in self.traces for key in traced.constants)
-        by_value = tuple(key for key in constants if key.module not in ENTRY_MODULES)
         found = [item for traced in self.traces for item in traced.found.items()]
         libraries = {name: text for name, text in found if library(name) == (name, text)}
-        return LoadedCode(imported, entries, sent, by_value, dict(sorted(libraries.items())))
+        entries = {**_own_sources(), **_by_name(self.traces)}
+        return LoadedCode(imported, entries, sent, dict(sorted(libraries.items())))
 
-
-def _module_in(name: str, reached: Collection[str]) -> bool:
-    parts = name.split(".")
-    return any(".".join(parts[:n]) in reached for n in range(1, len(parts)))
+    def note_changes(self) -> None:
+        """Let values that a run has changed in this process count as they did before it."""
+        note_changes_by_run(self.roots, self.traces)
 
 
 def compute_provenance(plan: Plan) -> RunProvenance:
@@ -164,7 +170,8 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         for (name, parts), traced in zip(methods.items(), of_methods, strict=True)
     } or {"": _properties_read(kinds, (), of_derived)}
     pairs = list(itertools.product(kinds, dict.fromkeys(properties.values())))
-    of_kinds = _checked_traces([(*kinds[kind], Streams, *read) for kind, read in pairs])
+    roots = [(*kinds[kind], Streams, *read) for kind, read in pairs]
+    of_kinds = _checked_traces(roots)
     by_kind = dict(zip(pairs, of_kinds, strict=True))
     firsts = {kind: by_kind[kind, read] for kind, read in reversed(pairs)}
     parts_traced = [*((kind[0].__name__, firsts[kind]) for kind in kinds)]
@@ -177,9 +184,11 @@ def compute_provenance(plan: Plan) -> RunProvenance:
             _values_of(plan, kinds, firsts),
             _codes(plan, kinds, by_kind, by_method, properties, made),
         ),
+        (*roots, *methods.values(), *derived),
         traces,
         {name: traced.found for name, traced in parts_traced},
         tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
+        tuple(_alike(methods, of_methods)),
     )
 
 
@@ -197,6 +206,16 @@ def _properties_read(
     members = [member for base in classes for member in vars(base).items()]
     names = {name for name, value in members if isinstance(value, property | cached_property)}
     return tuple(sorted(names & words if BY_TEXT.isdisjoint(words) else names))
+
+
+def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[Trace]) -> list[str]:
+    """The names of methods that are different functions with the same code and values."""
+    names: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for (name, parts), traced in zip(methods.items(), traces, strict=False):
+        functions = tuple(id(part) for part in parts if callable(part))
+        names.setdefault(repr((traced.tokens, traced.found)), {})[name] = functions
+    same = (found for found in names.values() if len({*found.values()}) > 1)
+    return [name for found in same for name in found]
 
 
 def _unread(
@@ -363,56 +382,43 @@ def _sources_in(place: Path) -> list[Path]:
     return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
-_known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
-
-
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
-    """Trace code, and make sure that no outdated compiled code or cached results are used."""
+    """Trace code, and make sure that no outdated machine code or cached results are used."""
     traces = trace(roots)
-    used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
-    for function in {id(f): f for traced in traces for f in traced.cached}.values():
-        is_ours = str(function.__module__).startswith("simstudy.")
-        if not is_ours and _known.get(function) != used:
-            function.cache_clear()
-            _known[function] = used
-    drop_stale_machine_code([part for traced in traces for part in traced.compiled])
+    drop_stale([part for traced in traces for part in (*traced.cached, *traced.compiled)])
     return traces
 
 
-# ---------------------------------------------------------------- compiled code
 _made_of: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
-def drop_stale_machine_code(functions: Sequence[Any]) -> None:
-    """Compile users' numba functions again whose helpers or constants changed in this process.
+def drop_stale(functions: Iterable[Any]) -> None:
+    """Clear caches, and compile again, where helpers or constants changed in this process.
 
     Parameters
     ----------
     functions
-        Numba dispatchers, each after those that it calls. Functions of simstudy are skipped: their
-        cache is named by content.
+        Functions with a cache, and numba functions, each after those that it calls. Functions of
+        simstudy are skipped: their machine code is named by content.
 
     Raises
     ------
     StudyError
-        For a changed function that cannot be compiled again, and for any with `cache=True`.
+        For a changed function that cannot be compiled again.
     """
-    theirs = [f for f in functions if not str(f.__module__).startswith("simstudy.")]
-    for function, traced in zip(theirs, trace([(f,) for f in theirs]), strict=True):
-        if getattr(getattr(function, "stats", None), "cache_path", None):
-            raise StudyError(
-                f"{function.__module__}.{function.__name__} is compiled with cache=True: numba "
-                "would use its stored machine code even if a helper in another file changes. "
-                "Leave cache=True out."
-            )
-        digest = short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True), 32)
-        is_changed = _made_of.setdefault(function, digest) != digest
-        if is_changed and not hasattr(function, "recompile"):
-            raise StudyError(
-                f"{function.__module__}.{function.__name__} is a compiled function whose source "
-                "has changed in this process, so its numbers would be those of the old code. Start "
-                "again in a new process (a notebook: restart the kernel)."
-            )
-        if is_changed:
+    theirs = {id(f): f for f in functions if not str(f.__module__).startswith("simstudy.")}
+    for function, traced in zip(
+        theirs.values(), trace([(f,) for f in theirs.values()]), strict=True
+    ):
+        digest, before = _hash_of_trace(traced), _made_of.get(function)
+        _made_of[function] = digest
+        if digest != before and hasattr(function, "cache_clear"):
+            function.cache_clear()
+        elif before not in (None, digest):
+            if not hasattr(function, "recompile"):
+                raise StudyError(
+                    f"{function.__module__}.{function.__name__} is a compiled function whose "
+                    "source has changed in this process, so its numbers would be those of the old "
+                    "code. Start again in a new process (a notebook: restart the kernel)."
+                )
             function.recompile()
-            _made_of[function] = digest

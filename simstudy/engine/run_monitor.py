@@ -8,7 +8,7 @@ from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.final_checks import Spread
+from simstudy.engine.final_checks import Repeated, Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.returned import refuse_other_constants
 from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
@@ -17,8 +17,8 @@ from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
 
 MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
-OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
-NOT_INDEPENDENT, UNREAD = "not independent", "unread"
+OTHER_GENERATORS, ALIKE, UNREPEATABLE = "generators", "alike", "unrepeatable"
+NOT_INDEPENDENT, UNREAD, NOT_CHECKED = "not independent", "unread", "not checked"
 MESSAGES = {
     NO_STREAMS: (
         "uses none of its random streams, but its replicates differ: replace other generators, "
@@ -46,8 +46,10 @@ class RunMonitor:
     ----------
     plan
         Plan of the work units.
-    generators, readers
-        Places where the study's code uses generators other than `streams`, or reads files.
+    generators
+        Places where the study's code uses generators other than `streams`.
+    alike
+        Methods that are different functions with the same code and values.
     unread
         Factors with several levels that no code reads.
     wanted
@@ -65,7 +67,7 @@ class RunMonitor:
     plan: Plan
     progress: Progress
     generators: Sequence[str] = ()
-    readers: Sequence[str] = ()
+    alike: Sequence[str] = ()
     unread: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class RunMonitor:
 
     # ---------------------------------------------------------------- randomness
     def note_code(self) -> None:
-        """Warn of generators and files in the study's code, once."""
+        """Warn of generators, equal methods and unread factors in the study's code, once."""
         key = next(iter(self.plan.keys), "")
         if self.generators:
             self.remark(
@@ -100,13 +102,13 @@ class RunMonitor:
                 'The study\'s seed does not reach them: use streams("data") or rng instead, or '
                 "seed them from it",
             )
-        if self.readers:
+        if self.alike:
             self.remark(
-                READS_FILES,
+                ALIKE,
                 key,
-                f"functions of the study that read files: {first_few(self.readers)}. A change of "
-                "such a file is not detected: make data a part of the scenario, such as "
-                "Data.file('prices.csv')",
+                f"methods {first_few(self.alike)} have the same code and the same values. A "
+                "function made in a loop reads the loop's variable when it is called, so all see "
+                "its last value: bind it when the function is made, as in lambda x, k=k: k * x",
             )
         if self.unread:
             self.remark(
@@ -128,16 +130,25 @@ class RunMonitor:
                 "or that are the same in each block",
             )
 
-    def note_unrepeatable(self, columns: Mapping[str, Sequence[str]]) -> None:
-        """Warn of columns that another process draws with other values, by key."""
-        for key, names in columns.items():
+    def note_repeated(self, found: Repeated) -> None:
+        """Warn of columns that another process draws otherwise, and of what was not checked."""
+        if found.unchecked:
+            self.remark(
+                NOT_CHECKED,
+                next(iter(self.plan.keys), ""),
+                f"not checked: whether another process draws the same numbers of "
+                f"{first_few(found.unchecked)} ({found.why}). study.check() takes the time for it",
+            )
+        for key, names in found.other.items():
             self.remark(
                 UNREPEATABLE,
                 key,
                 f"{self.plan.keys[key]!r}: another process draws other values of "
-                f"{', '.join(names)} from the same seed (first block), so these numbers are not "
-                "reproducible. Look for generators other than streams, the order of a set, or the "
-                "clock. Call libraries that use global generators within seeded_globals(rng)",
+                f"{', '.join(names)} from the same seed, so these numbers are not reproducible. "
+                "Look for generators other than streams, the order of a set, the clock, or values "
+                "that are kept from one block to the next. Call libraries that use global "
+                "generators within seeded_globals(rng). A column that is expected to differ, such "
+                "as seconds, is named in Rules(unrepeatable=...)",
             )
 
     def remark(self, kind: str, key: str, text: str) -> None:

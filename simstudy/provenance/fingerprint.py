@@ -1,20 +1,23 @@
 """Fingerprints of scenarios and methods: all definitions that their code uses, directly or not.
 
-Names are resolved to the objects that they are bound to now. So it does not matter how a name was
-bound: by an import under another name, a loop, a decorator, a table that another module filled, or
-a notebook's cell. `docs/guarantees.md` states the rule.
+Functions and classes count by their source, and are reached by name through the project's modules;
+values count by content; where something unusual stands, the whole module counts. Names are resolved
+to the objects that they are bound to now. So it does not matter how a name was bound: by an import
+under another name, a loop, a decorator, a table that another module filled, or a notebook's cell.
+`docs/guarantees.md` states the rule.
 """
 
-import ctypes
 import functools
+import importlib
 import os
 import re
 import sys
 import types
+from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from importlib import metadata
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -23,40 +26,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.provenance import modules, policy, source, values
-from simstudy.provenance.modules import is_project, source_file
-from simstudy.provenance.policy import is_ours, is_passed_over
-from simstudy.provenance.source import Chain, Definition, Import
-from simstudy.provenance.values import hash_of
-from simstudy.provenance.wrappers import (
-    CACHED,
-    WRAPPERS,
+from simstudy.provenance.functions import (
     attributes_of,
     cells_of,
-    has_code,
     home_of,
     is_at_its_name,
     is_code,
     is_generated,
     module_of,
-    python_of,
     unchecked,
 )
+from simstudy.provenance.modules import is_project, source_file
+from simstudy.provenance.policy import is_ours, is_passed_over
+from simstudy.provenance.source import Chain, Definition, Imports, digest_of_text
+from simstudy.provenance.values import hash_of
 
 Fingerprint = dict[str, str]
 """Hash or version by definition, constant, module or library."""
 
 LAZY_MODULE = "simstudy.lazy"  # module with proxies of libraries that are imported when used
+HEAP_TYPE, IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of types
 MAX_DEPTH = 100  # levels of nested values that are followed
+WHOLE = "(all of it)"  # name of the entry of a whole module
+EFFECTS = "(what it sets at its top)"  # name of the entry of such statements
 DOTTED_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
-BUILTIN_TYPES = (
-    *map(type, (len, str.join, object.__init__, "".__str__, vars(dict)["fromkeys"])),
-    *(types.GetSetDescriptorType, types.MemberDescriptorType),
-)
-CONSTRUCTORS = frozenset(
-    ["__init__", "__post_init__", "__new__", "__init_subclass__", "__set_name__", "__setstate__"]
-)
-"""Methods that make an object: the attributes that they assign are its content."""
+DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+"""Parameters of dataclasses that every version of Python has."""
 
 PROPERTIES = (property, functools.cached_property)
 
@@ -85,12 +81,12 @@ class Trace:
     found
         The fingerprint. Definitions in the module of the first part are named without that module,
         so that a script, the module of its file, and a notebook with the same text are equal.
-    by_module
-        Hashes of definitions by module and name, for workers. One name may have several.
+    entries
+        Hashes of definitions and constants, for workers. One name may have several.
     names
-        Modules and names by which workers find these definitions.
+        Modules and names by which workers find these.
     compiled
-        Numba dispatchers, each after those that it calls.
+        Numba functions, each after those that it calls.
     cached
         Functions with a cache of their results.
     tokens
@@ -98,24 +94,18 @@ class Trace:
     generators
         Random generators other than streams in the project's code, such as
         `np.random.default_rng in trial`.
-    readers
-        Functions of the project that read files, such as `open in trial.Trial.draw`.
     words
         Attributes, global names and strings in the code.
-    constants
-        Modules and names of the constants that count by their values.
     """
 
     found: Fingerprint
-    by_module: Mapping[str, frozenset[str]]
+    entries: Mapping[Key, frozenset[str]]
     names: tuple[Key, ...]
     compiled: tuple[Any, ...]
     cached: tuple[Any, ...]
     tokens: tuple[str, ...]
     generators: tuple[str, ...] = ()
-    readers: tuple[str, ...] = ()
-    words: frozenset[str] = frozenset()
-    constants: tuple[Key, ...] = ()
+    words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def fingerprint(parts: Iterable[object]) -> Fingerprint:
@@ -125,38 +115,54 @@ def fingerprint(parts: Iterable[object]) -> Fingerprint:
 
 def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
     """Fingerprint several roots separately; each root is a list of parts."""
-    return [_trace(list(parts)) for parts in roots]
+    return [_before_runs(_trace(list(parts))) for parts in roots]
 
 
-def trace_names(names: Iterable[Key], constants: Iterable[Key]) -> Trace:
-    """Fingerprint the definitions that this process has loaded under some names.
-
-    Parameters
-    ----------
-    constants
-        Names of constants, which count by their values.
-    """
-    return _trace([_loaded(key) for key in names], constants)
-
-
-def _loaded(key: Key) -> object:
-    return getattr(modules.loaded_module(key.module), key.name, None)
+def trace_names(names: Iterable[Key]) -> Trace:
+    """Fingerprint what this process has loaded under some names."""
+    walk = Walk()
+    for module, name in names:
+        if name == WHOLE:
+            walk.whole(module)
+        else:
+            walk.binding(module, name, getattr(modules.loaded_module(module), name, None))
+    return walk.trace((), "")
 
 
-def _trace(parts: Sequence[object], constants: Iterable[Key] = ()) -> Trace:
-    """Walk twice: only after a first walk is it known which values the code itself changes."""
-    walk = Walk(None)
-    walk.tokens(parts, "")
-    walk.follow()
-    walk = Walk(walk)
+def _trace(parts: Sequence[object]) -> Trace:
+    walk = Walk()
     tokens = [walk.token(part, _module_of_part(part)) for part in parts]
-    for key in constants:
-        walk.binding(key.module, key.name, _loaded(key))
-    walk.follow()
     homes = (module for module in map(_module_of_part, parts) if is_project(module))
-    return walk.trace(tokens, _known_as(next(homes, "")))
+    return walk.trace(tokens, next(homes, ""))
 
 
+# ---------------------------------------------------------------- what a run itself changed
+_began_as: dict[str, Trace] = {}
+"""Traces as they were before runs of this process, by the hash of what these left behind."""
+_token_began_as: dict[str, str] = {}
+
+
+def note_changes_by_run(roots: Iterable[Iterable[object]], before: Iterable[Trace]) -> None:
+    """Let values that a run has just changed, such as a table of known results, count as before."""
+    for parts, began in zip(roots, before, strict=True):
+        left = _trace(list(parts))
+        if left.found != began.found:
+            _began_as.setdefault(_hash_of_trace(left), began)
+        for token, was in zip(left.tokens, began.tokens, strict=True):
+            if token != was:
+                _token_began_as.setdefault(token, was)
+
+
+def _before_runs(now: Trace) -> Trace:
+    began = _began_as.get(_hash_of_trace(now), now)
+    return replace(began, tokens=tuple(_token_began_as.get(token, token) for token in now.tokens))
+
+
+def _hash_of_trace(traced: Trace) -> str:
+    return hash_of(repr(traced.found), 32)
+
+
+# ---------------------------------------------------------------- comparison
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     """List the differences between two fingerprints, as text."""
     names = (name for name in sorted({*stored, *current}) if stored.get(name) != current.get(name))
@@ -183,54 +189,52 @@ def _written(text: str, home: str) -> str:
 
 
 # ---------------------------------------------------------------- the walk
-DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
-"""Parameters of dataclasses that every version of Python has."""
-
-
 class Walk:
-    """One walk from some parts through all definitions that they use.
+    """One walk from some parts through all definitions that they use."""
 
-    Parameters
-    ----------
-    before
-        First walk from the same parts, which found the values that their code changes.
-    """
-
-    def __init__(self, before: "Walk | None") -> None:
+    def __init__(self) -> None:
         self.texts: dict[Key, dict[str, None]] = {}
         self.libraries: dict[str, str] = {}
         self.words: set[str] = set()
-        self.changed: set[Key] = set()
         self.names: dict[Key, None] = {}
-        self.constants: dict[Key, None] = {}
         self.compiled: dict[int, Any] = {}
         self.cached: dict[int, Any] = {}
         self.generators: dict[str, str] = {}  # module of the generator, by its place in the code
-        self.readers: dict[str, None] = {}
-        self._changed_in: dict[type, set[str]] = {}
+        self._modules: set[str] = set()  # modules of the project with code that was reached
         self._tops: set[str] = set()  # packages that `_library` has seen
         self._seeded: set[str] = set()  # modules whose global generator the code seeds
-        self._before = before
+        self._deferred: list[tuple[Key, str, object]] = []  # members that count if code names them
         self._queue: deque[Callable[[], None]] = deque()
         self._known: dict[int, tuple[object, str]] = {}
         self._open: set[int] = set()
 
     def follow(self) -> None:
-        """Follow the queued definitions."""
+        """Follow the queued definitions; properties and `exact` only if code names them."""
         while self._queue:
             self._queue.popleft()()
+        found = [each for each in self._deferred if self._is_named(each[1])]
+        self._deferred = [each for each in self._deferred if not self._is_named(each[1])]
+        for key, _, value in found:
+            self._enter(key, self.token(value, key.module))
+        if found:
+            self.follow()
+
+    def _is_named(self, member: str) -> bool:
+        """Whether code names a member of a class, or may read any by a text."""
+        by_text = member != "exact" and not policy.BY_TEXT.isdisjoint(self.words)
+        return member in self.words or by_text
 
     def trace(self, tokens: Iterable[str], home: str) -> Trace:
-        """Return the result of the walk."""
+        """Follow all that is queued, and return the result of the walk."""
+        self.follow()
+        self._plug_ins()
+        home = _known_as(home)
         texts = {key: "".join(sorted(found)) for key, found in self.texts.items()}
         found = {
             _written(key.mark, home): hash_of(_written(text, home)) for key, text in texts.items()
-        } | self.libraries
+        }
+        found |= self.libraries | self._environment()
         found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.words & policy.ENVIRONMENT:  # all variables that the code names count
-            named = {part for word in self.words for part in WORD.findall(word)} & set(os.environ)
-            for name in named - set(policy.THREAD_VARIABLES):
-                found[f"environment variable {name}"] = hash_of(os.environ[name])
         is_seeded = "seeded_globals" in self.words
         unseeded = (
             name
@@ -239,23 +243,45 @@ class Walk:
         )
         return Trace(
             dict(sorted(found.items())),
-            {
-                _written(key.mark, ""): frozenset(map(hash_of, found))
-                for key, found in sorted(self.texts.items())
-            },
+            {key: frozenset(hash_of(_written(text, "")) for text in self.texts[key])
+             for key in sorted(self.texts)},
             tuple(self.names),
             tuple(self.compiled.values()),
             tuple(self.cached.values()),
             tuple(_written(token, home) for token in tokens),
             tuple(sorted(unseeded)),
-            tuple(sorted(self.readers)),
             frozenset(self.words),
-            tuple(self.constants),
-        )
+        )  # fmt: skip
+
+    def _environment(self) -> Fingerprint:
+        """The environment variables that the code may read: those that begin with a text in it."""
+        if self.words.isdisjoint(policy.ENVIRONMENT):
+            return {}
+        named = {part for word in self.words for part in WORD.findall(word)}
+        starts = tuple(word for word in named if word.isupper() and len(word) > 1)
+        read = {n for n in os.environ if n in named or n.startswith(starts)}
+        return {
+            f"environment variable {name}": hash_of(os.environ[name])
+            for name in sorted(read - set(policy.THREAD_VARIABLES))
+        }
+
+    def _plug_ins(self) -> None:
+        """Add the modules of entry points that the code loads by the name of their group."""
+        if "entry_points" in self.words:
+            for group in self.words & metadata.entry_points().groups:
+                for entry in metadata.entry_points(group=group):
+                    self.whole(entry.module)
 
     # ------------------------------------------------------------ values
     def token(self, value: Any, where: str) -> str:
-        """Make a text that identifies a value by content, and follow the code in it."""
+        """Make a text that identifies a value by content, and follow the code in it.
+
+        Parameters
+        ----------
+        where
+            Module in which the value stands: it counts as a whole if the value has no content that
+            can be compared.
+        """
         if id(value) in self._known:
             return self._known[id(value)][1]
         if type(value) in values.ATOMS:
@@ -294,30 +320,42 @@ class Walk:
         if known := modules.library(module):
             self.libraries[known[0]] = known[1]
 
-    def _whole(self, module: str) -> None:
+    def whole(self, module: str) -> None:
         """Add the complete source of a project module, and of those that it imports."""
         if not is_project(module):
             self._library(module)
             return
-        key = Key(_known_as(module), "(all of it)")
+        key = Key(_known_as(module), WHOLE)
         if is_passed_over(module) or key in self.texts:
             return
-        file = modules.origin(module)
-        if source_file(module):
-            self._enter(key, source.digest_of_text(modules.text_of(module)))
-        elif file and Path(file).is_file():  # compiled
-            self._enter(key, hash_of(Path(file).read_bytes()))
+        file = Path(modules.origin(module) or "")
+        is_compiled = not source_file(module) and file.is_file()
+        text = modules.text_of(module)
+        self._enter(key, hash_of(file.read_bytes()) if is_compiled else digest_of_text(text))
+        self.names[Key(module, WHOLE)] = None
         for name in modules.imported_modules(module):
             if not is_ours(name) or modules.is_kernel(name):
-                self._whole(name)
+                self.whole(name)
+
+    def _reach(self, module: str) -> None:
+        """Add what a module whose code is used does to libraries when it is imported."""
+        if module in self._modules or is_ours(module) or not is_project(module):
+            return
+        self._modules.add(module)
+        text = modules.text_of(module)
+        if policy.TEACHES_NUMBA.search(text):
+            self.whole(module)
+        loaded = sys.modules.get(module)
+        names = vars(loaded) if loaded else {}
+        found = source.effects_at_import(text)
+        effects = [digest for name, digest in found if _is_setting(names.get(name))]
+        if effects:  # a notebook may execute a cell several times
+            self._enter(Key(_known_as(module), EFFECTS), "|".join(dict.fromkeys(effects)))
 
     # ------------------------------------------------------------ names that code reads
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
-        for chain in code.changed:
-            if chain[0] in names:
-                self.changed.add(Key(*modules.defined_in(*_resolved(chain, names, module))))
         refers = [self._chain(chain, names, module, code) for chain in code.chains]
         for statement in code.imports:
             refers += self._import_inside(statement, module)
@@ -352,15 +390,13 @@ class Walk:
 
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
-        is_followed = is_code(value) and not isinstance(value, np.ufunc)
-        if is_followed and (is_project(module) or _is_of_the_project(value)):
+        is_theirs = is_project(module)
+        if is_code(value) and (is_theirs or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
             return self.token(value, module)
         if type(value).__module__ == LAZY_MODULE:
             return self.token(value, module)
-        if is_project(module):
-            module, name = modules.defined_in(module, name, value)
-        if not is_project(module):
+        if not is_theirs:
             self._library(module)
             is_short = isinstance(value, int | float | complex | str | tuple)
             return f"{name} {value!r}" if is_short and len(repr(value)) < 200 else name
@@ -371,41 +407,25 @@ class Walk:
         if key not in self.texts:
             self.texts[key] = {}
             self.names[Key(module, name)] = None
-            self._enter(key, self._content_of(module, name, value))
+            self._enter(key, self.token(value, module))
         return key.mark
 
-    def _content_of(self, module: str, name: str, value: object) -> str:
-        """Describe a constant by content, or by its statements if the content may change.
-
-        Content may change if the code assigns to it, or for objects such as generators.
-        """
-        is_changed = self._before is not None and Key(module, name) in self._before.changed
-        is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # has no readable content
-        if not is_changed and not is_opaque:
-            self.constants[Key(module, name)] = None
-            return self.token(value, module)
-        statements = source.statements_about(modules.text_of(module), name)
-        if not statements:
-            return type(value).__qualname__
-        code = source.definition_of_statements(statements)
-        return code.digest + self._references(code, vars(sys.modules[module]), module)
-
-    def _import_inside(self, statement: Import, module: str) -> Iterator[str]:
+    def _import_inside(self, statement: Imports, module: str) -> Iterator[str]:
         """Follow an import statement inside a function."""
-        base = modules.absolute(module, statement.module, statement.level)
-        yield base
-        if is_passed_over(base):
-            return
-        if not is_project(base) or not statement.names or modules.is_kernel(base):
-            self._whole(base)
-            return
-        loaded = modules.loaded_module(base)
-        for name in statement.names:
-            if hasattr(loaded, name) and not isinstance(getattr(loaded, name), ModuleType):
-                yield f"{name} is {self.binding(base, name, getattr(loaded, name))}"
-            else:
-                self._whole(f"{base}.{name}")
-                yield name
+        for base, names in modules.imported_by(module, statement):
+            yield base
+            if is_passed_over(base):
+                continue
+            if not is_project(base) or not names or modules.is_kernel(base):
+                self.whole(base)
+                continue
+            loaded = modules.loaded_module(base)
+            for name in names:
+                if hasattr(loaded, name) and not isinstance(getattr(loaded, name), ModuleType):
+                    yield f"{name} is {self.binding(base, name, getattr(loaded, name))}"
+                else:
+                    self.whole(f"{base}.{name}")
+                    yield name
 
     def _by_text(self, strings: Iterable[str], module: str) -> None:
         """Add all sources that code may mean if it looks up names by text.
@@ -413,15 +433,15 @@ class Walk:
         These are its module, loaded modules that it names, and the modules and packages in its
         module's folder.
         """
-        self._whole(module)
+        self.whole(module)
         for text in sorted(strings):
             if DOTTED_NAME.fullmatch(text) and text in sys.modules:
-                self._whole(text)
+                self.whole(text)
         path = None if is_ours(module) else source_file(module)
         folder = path.parent if path else Path()
         for neighbour in sorted(modules.files_in(folder)) if path else ():
             key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
-            self._enter(key, source.digest_of_text(neighbour.read_text("utf-8", "replace")))
+            self._enter(key, digest_of_text(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
         """Add the name by which pickle sends a function or class."""
@@ -440,7 +460,7 @@ class Walk:
         if home == "simstudy.data.parts" and hasattr(value, "identity_text"):
             return f"<{self.token(type(value), where)} {value.identity_text()}>"
         if isinstance(value, ModuleType):  # any part of it may be used
-            self._whole(value.__name__)
+            self.whole(value.__name__)
             return f"<module {_known_as(value.__name__)}>"
         if isinstance(value, FunctionType):
             return self._function(value)
@@ -468,33 +488,28 @@ class Walk:
     def _content(self, function: FunctionType, module: str) -> str:
         """Describe a function by content, with the definitions that it refers to."""
         plain = unchecked(function)
-        code = _definition(plain, module)
-        if modules.teaches_numba(module):
-            self._whole(module)
-        if (reads := _file_reader(code, plain.__globals__)) and not is_ours(module):
-            self.readers[f"{reads} in {_known_as(module)}.{plain.__code__.co_qualname}"] = None
+        self._reach(module)
+        code = _definition(plain)
         refers = self._references(code, plain.__globals__, module)
         return f"{self._made_with(function, module)}{refers}"
 
     def _made_with(self, function: FunctionType, module: str) -> str:
-        """Describe a function's source, defaults, closure and attributes, without its caches."""
+        """Describe a function's source, defaults, closure and attributes."""
         plain = unchecked(function)
-        code, name = _definition(plain, module), plain.__code__.co_qualname
-        changed = {chain[0] for chain in code.changed}
-        own = {chain[1] for chain in code.changed if len(chain) > 1 and chain[0] == name}
         arguments = plain.__code__.co_varnames[: plain.__code__.co_argcount]
         defaults = plain.__defaults__ or ()
         held = dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
         held |= (plain.__kwdefaults__ or {}) | cells_of(plain)
-        parts = [(n, v) for n, v in held.items() if n not in changed]
-        parts += [(n, v) for n, v in attributes_of(function).items() if n not in own]
-        return code.digest + "".join(f" {n}={self.token(v, module)}" for n, v in parts)
+        parts = (*held.items(), *attributes_of(function).items())
+        return _definition(plain).digest + "".join(
+            f" {name}={self.token(v, module)}" for name, v in parts
+        )
 
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
         """Refer to a library's function by name, and by the project's code that it holds."""
         self._library(module)
         held = [*cells_of(function).values(), *vars(function).values()]
-        held = [v for v in held if is_code(v) or has_code(v) or is_project(str(type(v).__module__))]
+        held = [each for each in held if _is_followed(each)]
         return f"<{name} {self.tokens(held, module)}>"
 
     # ------------------------------------------------------------ classes
@@ -504,14 +519,14 @@ class Walk:
         key = Key(_known_as(module), kind.__qualname__)
         if is_passed_over(module):
             return f"<{key.mark}>"
-        if not is_project(module) or module.startswith("namedtuple_"):
+        if not (is_project(module) or _is_made_up(kind)) or module.startswith("namedtuple_"):
             self._library(module)
             return f"<{module}.{kind.__qualname__}>"
         if str(type(kind).__module__).startswith("numba."):  # compiled as a whole
-            self._whole(module)
+            self.whole(module)
             return f"<{key.mark}>"
         self._known[id(kind)] = kind, f"<{key.mark}>"
-        if "<locals>" not in key.name:
+        if is_project(module) and "<locals>" not in key.name:
             self._note_name(kind)
             self._queue.append(lambda: self._enter(key, "|".join(self._class_content(kind))))
             return f"<{key.mark}>"
@@ -521,37 +536,30 @@ class Walk:
 
     def _class_content(self, kind: type) -> Iterator[str]:
         module = str(kind.__module__)
+        self._reach(module)
         yield from (self.token(base, module) for base in kind.__bases__ if base is not object)
         if type(kind) is not type:
             yield self.token(type(kind), module)
-        changed = self._changed_by_methods(kind)
+        if isinstance(kind, ABCMeta):
+            yield from sorted(self.token(known, module) for known in _registered(kind))
         for member, value in self._members(kind):
-            if isinstance(value, PROPERTIES):
-                self._property(kind, member, value)
-            elif is_code(value) or member not in changed:
+            if member == "exact" or isinstance(value, PROPERTIES):
+                key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
+                self._deferred.append((key, member, value))
+            else:
                 yield f"{member}={self.token(value, module)}"
         if is_dataclass(kind):
             parameters = vars(kind).get("__dataclass_params__")
             yield repr([(name, getattr(parameters, name, None)) for name in DATACLASS_PARAMETERS])
             yield from (self._field(entry, module) for entry in fields(kind))
 
-    def _property(self, kind: type, member: str, value: object) -> None:
-        """Enter a property apart from its class, if other code names it."""
-        words = self._before.words if self._before else {member}
-        if member in words or not policy.BY_TEXT.isdisjoint(words):
-            module = str(kind.__module__)
-            key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
-            self._enter(key, self.token(value, module))
-
     def _members(self, kind: type) -> list[tuple[str, object]]:
-        """List the members that a class body defines; `exact` only if other code names it."""
+        """List the members that a class body defines."""
         own: dict[str, object] = {
             member: value
             for member, value in vars(kind).items()
             if member not in policy.MADE_BY_PYTHON and not is_generated(value)
         }
-        if self._before is None or "exact" not in self._before.words:
-            own.pop("exact", None)
         parameters = vars(kind).get("__dataclass_params__")
         if parameters is not None and parameters.init:
             own.pop("__init__", None)
@@ -561,24 +569,6 @@ class Walk:
             for member, value in own.items()
             if not isinstance(value, types.MemberDescriptorType)
         )
-
-    def _changed_by_methods(self, kind: type) -> set[str]:
-        """Collect the attributes that methods assign or fill, if the code may call these."""
-        if kind not in self._changed_in:
-            self._changed_in[kind] = {*self._find_changed(kind)}
-        return self._changed_in[kind]
-
-    def _find_changed(self, kind: type) -> Iterator[str]:
-        called = self._before.words if self._before else set()
-        for base in kind.__mro__ if is_project(str(kind.__module__)) else ():
-            for name, method in vars(base).items():
-                plain = unchecked(getattr(method, "__func__", method))
-                is_special = name.startswith("__") and name not in CONSTRUCTORS
-                if isinstance(plain, FunctionType) and (is_special or name in called):
-                    first = (*plain.__code__.co_varnames[:1], base.__name__)
-                    code = _definition(plain, module_of(plain))
-                    pairs = (chain for chain in code.changed if len(chain) > 1)
-                    yield from (chain[1] for chain in pairs if chain[0] in first)
 
     def _field(self, entry: "Field[object]", where: str) -> str:
         how = (entry.init, entry.kw_only, entry.compare, entry.hash)
@@ -590,88 +580,79 @@ class Walk:
     def _instance(self, value: Any, where: str) -> str:
         """Make the token of an object that is neither plain nor a Python function or class."""
         kind = type(value)
-        if isinstance(value, BUILTIN_TYPES):
-            return self._built_in(value, where)
-        if isinstance(value, ctypes.CDLL):
-            path = Path(str(value._name))
-            return f"<shared library {hash_of(path.read_bytes()) if path.is_file() else path}>"
-        function = python_of(value)
-        if function is not None:
-            return self._dispatcher(value, function)
-        parts = self._wrapped(value)
-        if parts is not None:
-            return f"<{kind.__qualname__} {self.tokens(parts, where)}>"
-        if isinstance(value, values.GENERATORS) or values.moves_no_number(value):
-            return f"<{kind.__qualname__}>"
-        return self._by_state(value, where)
+        if values.top_of(kind) == "numba" and "__wrapped__" in values.attributes(value):
+            return self._compiled(value, where)
+        if isinstance(value, values.CACHED):
+            self.cached[id(value)] = value
+        try:
+            parts = values.content_of(value)
+            if parts is None and not values.moves_no_number(value):
+                return self._by_state(value, where)
+        except Exception:  # the object's own code may raise anything
+            return self._incomparable(value, where)
+        return f"<{kind.__qualname__} {self.tokens(parts or (), where)}>"
 
-    def _built_in(self, value: Any, where: str) -> str:
-        """Refer to a function without Python code; add the file if it is a project module's."""
-        module = str(getattr(value, "__module__", None) or "")
-        owner = getattr(value, "__self__", None)
-        is_bound = not (owner is None or isinstance(owner, ModuleType))
-        self._whole(module)
-        bound = self.token(owner, where) if is_bound else ""
-        return f"<{module}.{value.__qualname__} {bound}>"
+    def _incomparable(self, value: object, where: str) -> str:
+        """Count the whole module instead of a value whose content cannot be compared."""
+        self.whole(where)
+        return f"<{type(value).__qualname__}>"
 
-    def _dispatcher(self, value: object, function: FunctionType) -> str:
+    def _compiled(self, value: Any, where: str) -> str:
         """Describe a numba function by its Python function and options."""
         self._library("numba")
         self._library("llvmlite")
         options = getattr(value, "targetoptions", {})
         shown = sorted((name, repr(option)) for name, option in options.items())
-        text = f"<compiled {self.token(function, module_of(function))} {shown}>"
+        text = f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
         self.compiled.pop(id(value), None)
         self.compiled[id(value)] = value
         return text
 
-    def _wrapped(self, value: Any) -> tuple[object, ...] | None:
-        """Return the content of a wrapper of functions or values; None for other objects."""
-        if isinstance(value, ContextVar):
-            return value.name, values.context_value(value)
-        names = next((names for kind, names in WRAPPERS.items() if isinstance(value, kind)), None)
-        if isinstance(value, CACHED):
-            self.cached[id(value)] = value
-        return None if names is None else tuple(getattr(value, name) for name in names)
-
     def _by_state(self, value: Any, where: str) -> str:
-        """Describe an object by class and state, without attributes that its methods change."""
+        """Describe an object by class and state, or else by what pickle would store."""
         kind = type(value)
+        is_iterator = hasattr(kind, "__next__") and not is_project(str(kind.__module__))
+        if is_iterator or type(value) is np.ufunc or isinstance(value, values.GENERATORS):
+            is_global = value is _GLOBAL_GENERATOR
+            return f"<{kind.__qualname__}>" if is_global else self._incomparable(value, where)
         name = self.token(kind, where)
         state = values.state_of(value)
         if is_passed_over(str(kind.__module__)):  # a study or a result counts by its functions
             return f"<{name} {self.tokens([v for v in state.values() if is_code(v)], where)}>"
         held = values.inherited_content(value, lambda inner: self.token(inner, where))
-        own = self._changed_by_methods(kind)
-        inner = {name: self.token(v, where) for name, v in state.items() if name not in own}
-        if inner or state or is_project(str(kind.__module__)):
-            return f"<{name} {held} {inner}>"
-        return self._reduced(value, where, name)
+        inner = {name: self.token(v, where) for name, v in state.items()}
+        shown = f"{name} {held} {inner}"
+        bases = [base for base in kind.__mro__ if not is_project(str(base.__module__))]
+        is_plain = held or state or bases == [object]
+        if is_plain and not any(map(_pickles_itself, bases)):
+            return f"<{shown}>"
+        return f"<{shown} {self._reduced(value, where)}>"
 
-    def _reduced(self, value: Any, where: str, name: str) -> str:
-        """Describe an object written in C by its `__reduce__`, or else by its class."""
-        try:
-            parts = value.__reduce_ex__(4)
-        except Exception:  # a library may raise anything
-            return f"<{name}>"
+    def _reduced(self, value: Any, where: str) -> str:
+        """Describe an object or function written in C by what pickle would store."""
+        self.whole(str(getattr(value, "__module__", "")))
+        parts = value.__reduce_ex__(4)
         if isinstance(parts, str):
-            return f"<{name} {parts}>"
-        rest = [list(part) if hasattr(part, "__next__") else part for part in parts]
-        return f"<{name} {self.tokens(rest, where)}>"
+            return parts
+        items = [list(part) if hasattr(part, "__next__") else part for part in parts[3:]]
+        return self.tokens((*parts[:3], *items), where)
 
 
 # ---------------------------------------------------------------- helpers
+_GLOBAL_GENERATOR = getattr(np.random.mtrand, "_rand", None)
+"""The generator that libraries hold by default."""
+
+
 def _module_of_part(part: object) -> str:
     while isinstance(part, functools.partial):
         part = part.func
     return home_of(part) or str(type(part).__module__)
 
 
-def _definition(function: FunctionType, module: str) -> Definition:
-    """Read the definition of a loaded function."""
-    loader = getattr(sys.modules.get(module), "__loader__", None)
-    is_hooked = loader is not None and type(loader) is not SourceFileLoader
-    return source.definition_of(function.__code__, is_hooked=is_hooked and module != "__main__")
+def _definition(function: FunctionType) -> Definition:
+    loader = getattr(sys.modules.get(module_of(function)), "__loader__", None)
+    is_hooked = isinstance(loader, SourceFileLoader) and type(loader) is not SourceFileLoader
+    return source.definition_of(function.__code__, is_hooked=is_hooked)
 
 
 def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
@@ -691,13 +672,29 @@ def _is_of_the_project(value: object) -> bool:
     return modules.is_project_function(plain, home) if is_function else is_project(home)
 
 
+def _is_followed(held: Any) -> bool:
+    """Whether what a library's function holds may come from the project: code, plain values."""
+    is_plain = type(held) in values.ATOMS or is_code(held)
+    inside = held.values() if isinstance(held, dict) else held
+    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(map(is_code, inside))
+    return is_plain or is_table or is_project(str(type(held).__module__))
+
+
+def _is_setting(value: object) -> bool:
+    """Whether a call or assignment of this value at a module's top may set a library."""
+    home = value.__name__ if isinstance(value, ModuleType) else _module_of_part(value)
+    is_library = isinstance(value, ModuleType) or is_code(value)
+    return is_library and not is_project(home) and home.split(".")[0] not in policy.SETS_NO_NUMBER
+
+
 def _is_dynamic(code: Definition) -> bool:
-    """Whether code looks up names or modules by text."""
+    """Whether code looks up names or modules by text, or has no source."""
     heads = {chain[0] for chain in code.chains}
     looks_up = ("sys", "modules") in {chain[:2] for chain in code.chains}
     by_text = code.words & policy.QUERY_METHODS and any("@" in text for text in code.words)
     named = code.words & policy.UNFOLLOWED_ATTRIBUTES
-    return bool(looks_up or by_text or heads & policy.UNFOLLOWED_BUILTINS or named)
+    is_found = looks_up or by_text or heads & policy.UNFOLLOWED_BUILTINS or named
+    return bool(is_found or not code.has_source)
 
 
 def _generators_of(module: str, value: object) -> str:
@@ -716,13 +713,23 @@ def _makes_a_generator(value: object) -> bool:
     return isinstance(value, type) or getattr(value, "__name__", "") == "default_rng"
 
 
-def _file_reader(code: Definition, names: Mapping[str, Any]) -> str:
-    """The first name in code that reads a file; empty if there is none."""
-    is_in_memory = not code.words.isdisjoint(("StringIO", "BytesIO"))
-    readers = policy.READERS_BY_PATH if is_in_memory else policy.READERS
-    found = [name for name in readers if name in code.words]
-    is_open = any(chain == ("open",) for chain in code.chains) and "open" not in names
-    return found[0] if found else "open" * is_open
+def _registered(kind: ABCMeta) -> list[type]:
+    """The classes that were registered with an abstract class."""
+    dump = importlib.import_module("_abc")._get_dump(kind)
+    known = (reference() for reference in dump[0])
+    return [each for each in known if each is not None]
+
+
+def _is_made_up(kind: type) -> bool:
+    """Whether a class was made by a call, such as `make_dataclass`, so that no name leads to it."""
+    home, name = sys.modules.get(str(kind.__module__)), kind.__qualname__.split(".")[0]
+    is_pythons = kind.__flags__ & HEAP_TYPE and not kind.__flags__ & IMMUTABLE_TYPE
+    return bool(is_pythons) and home is not None and not hasattr(home, name)
+
+
+def _pickles_itself(kind: type) -> bool:
+    own = {"__reduce__", "__reduce_ex__"} & vars(kind).keys()
+    return kind is not object and bool(own)
 
 
 def _unless_missing(default: object) -> tuple[object] | None:

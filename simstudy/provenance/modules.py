@@ -14,7 +14,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -23,11 +23,10 @@ from simstudy.provenance.policy import (
     COMPILES,
     DISTRIBUTIONS,
     GENERATED,
-    TEACHES_NUMBA,
     WELL_KNOWN,
     is_ours,
 )
-from simstudy.provenance.source import parsed, statements_in
+from simstudy.provenance.source import Imports, parsed, statements_in
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -36,8 +35,6 @@ PACKAGE = Path(__file__).parents[1]
 RESOLVED = PACKAGE.resolve()
 ENTRY_MODULES = ("__main__", "__mp_main__")  # a process's main module, not the same in workers
 TEMPLATES = str(PACKAGE / "output" / "report" / "templates")
-
-Imports = ast.Import | ast.ImportFrom
 
 
 # ---------------------------------------------------------------- project or library
@@ -84,7 +81,7 @@ def module_kind(module: str) -> str:
     if file in ("built-in", "frozen"):
         return "standard"
     made = sys.modules.get(module)
-    if made is not None and not file and getattr(made, "__spec__", None) is None:
+    if made is not None and not file and vars(made).get("__spec__") is None:
         return "project"
     lies_in = Path(file) if file else next(iter(folders_of(module)), None)
     return file_kind(lies_in) if lies_in else "unknown"
@@ -108,11 +105,14 @@ def _standard_folders() -> frozenset[str]:
 def origin(module: str) -> str | None:
     """Find the file of a module, imported or not."""
     loaded = sys.modules.get(module)
+    if loaded is not None:  # a module's own __getattr__ is not asked
+        spec, file = (vars(loaded).get(name) for name in ("__spec__", "__file__"))
+        return str(file) if file else getattr(spec, "origin", None)
     try:
-        spec = getattr(loaded, "__spec__", None) if loaded else importlib.util.find_spec(module)
-    except (ImportError, ValueError, AttributeError):
+        found = importlib.util.find_spec(module)
+    except Exception:  # it imports the package, whose own code may raise anything
         return None
-    return getattr(loaded, "__file__", None) or (spec.origin if spec else None)
+    return found.origin if found else None
 
 
 def source_file(module: str) -> Path | None:
@@ -125,7 +125,8 @@ def folders_of(module: str) -> list[Path]:
     """List the folders of a package; empty for a plain module."""
     file = origin(module)
     own = [Path(file).parent] if file and Path(file).name == "__init__.py" else []
-    return [*own, *map(Path, getattr(sys.modules.get(module), "__path__", ()))]
+    loaded = sys.modules.get(module)
+    return [*own, *map(Path, vars(loaded).get("__path__", ()) if loaded else ())]
 
 
 def files_in(folder: Path) -> Iterator[Path]:
@@ -158,34 +159,8 @@ def text_of(module: str) -> str:
     path = source_file(module)
     if path:
         return path.read_text(encoding="utf-8", errors="replace")
-    cells = getattr(sys.modules.get(module), "In", ()) if module == "__main__" else ()
+    cells = vars(sys.modules[module]).get("In", ()) if module == "__main__" else ()
     return "\n".join(cell for cell in map(str, cells) if parsed(cell) is not None)
-
-
-def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
-    """Find the module and name that a name was imported from; unchanged if not imported."""
-    for statement, alias in _imported_as(statements_in(text_of(module)).imports).get(name, ()):
-        base = absolute(module, statement.module or "", statement.level)
-        if base != module and getattr(sys.modules.get(base), alias, None) is value:
-            return defined_in(base, alias, value) if is_project(base) else (base, alias)
-    return module, name
-
-
-@lru_cache(maxsize=512)
-def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.ImportFrom, str]]]:
-    """Collect `from ... import` statements by the name they bind, with the imported name."""
-    found: dict[str, list[tuple[ast.ImportFrom, str]]] = {}
-    for statement in statements:
-        if isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                found.setdefault(alias.asname or alias.name, []).append((statement, alias.name))
-    return found
-
-
-@cache
-def teaches_numba(module: str) -> bool:
-    """Whether a module extends numba, which then calls its code without a name."""
-    return bool(TEACHES_NUMBA.search(text_of(module).encode()))
 
 
 @cache
@@ -196,9 +171,7 @@ def is_kernel(module: str) -> bool:
 
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
-    for remembering in (
-        is_project, module_kind, origin, is_below, text_of, teaches_numba, is_kernel,
-    ):  # fmt: skip
+    for remembering in (is_project, module_kind, origin, is_below, text_of, is_kernel):
         remembering.cache_clear()
 
 
@@ -237,11 +210,19 @@ def _targets(module: str, statement: Imports) -> Iterator[str]:
             parts = alias.name.split(".")
             yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
         return
+    for base, names in imported_by(module, statement):
+        yield base
+        for name in names:  # a name may be a submodule
+            if f"{base}.{name}" in sys.modules or is_below(base, name):
+                yield f"{base}.{name}"
+
+
+def imported_by(module: str, statement: Imports) -> list[tuple[str, list[str]]]:
+    """List the modules of an import statement, each with the names imported from it."""
+    if isinstance(statement, ast.Import):
+        return [(alias.name, []) for alias in statement.names]
     base = absolute(module, statement.module or "", statement.level)
-    yield base
-    for alias in statement.names:  # a name may be a submodule
-        if f"{base}.{alias.name}" in sys.modules or is_below(base, alias.name):
-            yield f"{base}.{alias.name}"
+    return [(base, [alias.name for alias in statement.names])]
 
 
 def absolute(module: str, name: str, level: int) -> str:

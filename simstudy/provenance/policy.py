@@ -49,7 +49,7 @@ COMPILES = re.compile(
 """Import statements of a module with code to be compiled."""
 
 TEACHES_NUMBA = re.compile(
-    rb"^\s*(?:from|import)\s+(?:numba\.(?:core|extending|np)|llvmlite)\b", re.MULTILINE
+    r"^\s*(?:from|import)\s+(?:numba\.(?:core|extending|np)|llvmlite)\b", re.MULTILINE
 )
 """Import statements of a module that adds types or functions to numba: it counts as a whole."""
 
@@ -84,6 +84,15 @@ STATES: dict[str, Callable[[Any], object]] = {
 """Functions that read the settings of a library which a program may change and numbers depend on.
 An empty result, for the defaults of a library that may not be loaded yet, does not count."""
 
+SETTERS = re.compile(
+    r"^(?!set_(?:printoptions|option)$)(?:set|simplefilter|filterwarnings|seed|config|register|"
+    r"enable|disable|update|reset|use)"
+)
+"""Names of functions that set or register something, if a module calls them at its top."""
+
+SETS_NO_NUMBER = frozenset({"matplotlib", "seaborn", "plotnine", "bokeh", "logging", "builtins"})
+"""Libraries that a module may call or set at its top without an effect on numbers."""
+
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 """Libraries that wrap functions to check types."""
 
@@ -99,9 +108,10 @@ _DYNAMIC_NAMES = """
 import_module __subclasses__ __globals__ __builtins__ spec_from_file_location exec_module
 load_module run_path run_module iter_modules find_loader _getframe currentframe f_globals f_locals
 dmatrix dmatrices model_matrix from_formula get_type_hints get_annotations __annotations__
-__orig_bases__
+__orig_bases__ __doc__ getdoc getsource annotation
 """
 UNFOLLOWED_ATTRIBUTES = frozenset(_DYNAMIC_NAMES.split())
+"""Names in code that looks up names, modules, docstrings or annotations by text."""
 QUERY_METHODS = frozenset({"eval", "query"})
 """Methods of a pandas frame whose text may name variables, with an @."""
 
@@ -127,14 +137,7 @@ changes later, so the caller's process could not get its threads back. The engin
 pool instead.
 """
 
-# ---------------------------------------------------------------- files and classes
-READERS_BY_PATH = ("fromfile", "memmap", "read_text", "read_bytes")
-READERS = (
-    "read_csv", "read_parquet", "read_feather", "read_excel", "read_table", "read_json", "loadtxt",
-    "genfromtxt", *READERS_BY_PATH,
-)  # fmt: skip
-"""Functions that read files, by name; those by path read nothing else, such as text in memory."""
-
+# ---------------------------------------------------------------- classes
 _PYTHONS = """
 __module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __match_args__ __orig_bases__
 __abstractmethods__ _abc_impl __parameters__ __firstlineno__ __replace__ __static_attributes__

@@ -1,4 +1,4 @@
-"""Hashes of definitions by their source, without comments, docstrings, annotations and error texts.
+"""Definitions as syntax trees: a hash without comments, docstrings and annotations, and names.
 
 The source of a loaded function is looked up, so that a function in a notebook's cell and the same
 one in a file are equal. If its file was edited after it was loaded, or there is no source, its
@@ -7,69 +7,52 @@ bytecode counts instead.
 
 import ast
 import contextlib
-import dis
 import hashlib
 import linecache
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-T = TypeVar("T")
+from simstudy.provenance.policy import SETTERS
+
 Chain = tuple[str, ...]
 """A name and the attributes read from it, such as `np.random.default_rng`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Statement = ast.stmt
+Imports = ast.Import | ast.ImportFrom
 
-GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 NODES_WITH_DOCSTRINGS = (*Function.__args__, ast.ClassDef, ast.Module)
-SKIPPED_FIELDS = frozenset({"returns", "annotation", "type_comment", "type_params", "kind"})
-"""Fields of syntax nodes that do not count."""
-SKIPPED_OPCODES = frozenset({"CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
-_MUTATORS = """
-add append appendleft clear discard extend fit insert partial_fit pop popitem remove setdefault sort
-update
-"""
-MUTATORS = frozenset(_MUTATORS.split())
-"""Methods that change the object they are called on."""
-
-
-class Import(NamedTuple):
-    """An import statement inside a function: `from {.level}{module} import {names}`."""
-
-    module: str
-    names: tuple[str, ...]  # empty for `import module`
-    level: int
+UNREAD_FIELDS = frozenset({"type_comment", "type_params", "kind"})
+ANNOTATIONS = frozenset({"returns", "annotation"})
 
 
 class Definition(NamedTuple):
-    """Source or bytecode of a function or statement, with the names in it.
+    """A function or a module, as a hash and the names in it.
 
     Attributes
     ----------
     digest
-        Hash of the source, without the parts that no number depends on.
+        Hash of the source, without the parts that no number depends on, or of the bytecode.
     chains
         Global names that it reads, with attributes.
     imports
         Import statements inside it.
     words
         Attributes, global names and strings.
-    changed
-        Names that it assigns to or fills: `global x`, `x[0] = 1`, `x.y = 1`, `x.append(1)`.
     seeded
         Names that it calls with an argument that is not a constant: `default_rng(seed)`.
+    has_source
+        Whether the source was found.
     """
 
     digest: str
     chains: tuple[Chain, ...]
-    imports: tuple[Import, ...]
+    imports: tuple[Imports, ...]
     words: frozenset[str]
-    changed: frozenset[Chain]
     seeded: frozenset[Chain]
+    has_source: bool
 
 
 # ---------------------------------------------------------------- functions
@@ -83,35 +66,26 @@ def definition_of(code: CodeType, *, is_hooked: bool = False) -> Definition:
     Parameters
     ----------
     is_hooked
-        Whether an import hook compiled changed code, as a test runner does to rewrite assertions.
-        The source then counts although its bytecode differs.
+        Whether an import hook compiled changed code, as some test runners do. The source then
+        counts although its bytecode differs.
     """
     if code not in _known:
-        node = _node_of(code, text_of(code.co_filename), is_hooked)
-        _known[code] = _definition(code, node)
+        _known[code] = _definition(code, _node_of(code, text_of(code.co_filename), is_hooked))
     return _known[code]
 
 
-def definition_of_statements(statements: Iterable[Statement]) -> Definition:
-    """Read the definition of statements of a module."""
-    module = ast.Module([*statements], [])
-    return _definition(compile(module, "<statements>", "exec", dont_inherit=True), module)
-
-
 def _definition(code: CodeType, node: ast.AST | None) -> Definition:
+    names = {name for each in _nested(code) for name in each.co_names}
+    if node is None:
+        chains: tuple[Chain, ...] = tuple((name,) for name in sorted(names))
+        words = frozenset({*names, *_strings(code)})
+        return Definition(bytecode_of(code), chains, (), words, frozenset(), has_source=False)
     reader = _Reader()
-    digest = bytecode_of(code) if node is None else _hash(reader.text(node))
-    codes = [*_nested(code)]
-    steps = [[s for s in dis.get_instructions(c) if s.opname not in SKIPPED_OPCODES] for c in codes]
-    chains = _unique(chain for each in steps for chain in _chains(each))
-    if node is not None:  # bytecode also has the names in annotations of inner functions
-        chains = tuple(chain for chain in chains if chain[0] in reader.names)
-    attributes = {str(s.argval) for each in steps for s in each if s.opname in ATTRIBUTES}
-    words = frozenset({chain[0] for chain in chains} | attributes | {*_strings(codes)})
-    imports = _unique(found for each in steps for found in _imports(each))
-    return Definition(
-        digest, chains, imports, words, frozenset(reader.changed), frozenset(reader.seeded)
-    )
+    digest = _hash(reader.text(node))
+    chains = tuple(chain for chain in reader.chains if chain[0] in names)
+    words = frozenset({chain[0] for chain in chains} | reader.words)
+    seeded = frozenset(reader.seeded)
+    return Definition(digest, chains, tuple(reader.imports), words, seeded, has_source=True)
 
 
 def text_of(file_name: str) -> str:
@@ -139,7 +113,7 @@ class Statements(NamedTuple):
     """Statements of a source, nested ones included: functions by name and first line, imports."""
 
     functions: dict[tuple[str, int], Function]
-    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    imports: tuple[Imports, ...]
 
 
 @lru_cache(maxsize=512)
@@ -148,21 +122,25 @@ def statements_in(text: str) -> Statements:
     found = [*_statements_below(parsed(text))]
     return Statements(
         {_place(each): each for each in found if isinstance(each, Function)},
-        tuple(each for each in found if isinstance(each, ast.Import | ast.ImportFrom)),
+        tuple(each for each in found if isinstance(each, Imports)),
     )
 
 
 def _statements_below(node: ast.AST | None) -> Iterator[ast.AST]:
+    for statement in _directly_below(node):
+        yield statement
+        yield from _statements_below(statement)
+
+
+def _directly_below(node: ast.AST | None) -> Iterator[ast.AST]:
     """Yield statements without a look into expressions, which takes longer."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         inner = getattr(node, name, ())
-        for statement in inner if isinstance(inner, list) else ():
-            yield statement
-            yield from _statements_below(statement)
+        yield from inner if isinstance(inner, list) else ()
 
 
 @lru_cache(maxsize=512)
-def _codes_of(text: str, *, one_by_one: bool = False) -> dict[str, list[CodeType]]:
+def _codes_of(text: str, *, one_by_one: bool) -> dict[str, list[CodeType]]:
     """Collect the code objects of a source by qualified name.
 
     Parameters
@@ -188,14 +166,16 @@ def _place(node: Function) -> tuple[str, int]:
 
 def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     """Find the syntax tree of a loaded function; None if the source has other code."""
-    named = _codes_of(text).get(code.co_qualname, [])
-    alike = named if is_hooked else _alike(code, named)
-    if not alike and named:
-        alike = _alike(code, _codes_of(text, one_by_one=True).get(code.co_qualname, []))
+    alike: list[CodeType] = []
+    for one_by_one in (False, True):
+        named = _codes_of(text, one_by_one=one_by_one).get(code.co_qualname, ())
+        alike = [c for c in named if is_hooked or bytecode_of(c) == bytecode_of(code)]
+        if alike or not named:
+            break
     if not alike:
         return None
-    at = code.co_firstlineno, _column(code)
-    near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
+    at = code.co_firstlineno, _start(code)[1]
+    near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_start(c)[1] - at[1])))
     if near.co_name != "<lambda>":
         return statements_in(text).functions.get((near.co_name, near.co_firstlineno))
     nodes = ast.walk(parsed(text) or ast.Module([], []))
@@ -203,20 +183,15 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
-def _alike(code: CodeType, others: Iterable[CodeType]) -> list[CodeType]:
-    """The code objects with the same bytecode."""
-    return [other for other in others if bytecode_of(other) == bytecode_of(code)]
-
-
-def _column(code: CodeType) -> int:
-    """Return the column at which the last instruction's expression begins."""
-    return [*code.co_positions()][-1][2] or 0
+def _start(code: CodeType) -> tuple[int, int]:
+    """Return line and column at which the last instruction's expression begins."""
+    line, _, column, _ = [*code.co_positions()][-1]
+    return line or 0, column or 0
 
 
 def _is_inside(code: CodeType, node: ast.Lambda) -> bool:
-    line, _, column, _ = [*code.co_positions()][-1]
-    start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-    return start <= (line or 0, column or 0) <= end
+    end = node.end_lineno or 0, node.end_col_offset or 0
+    return (node.lineno, node.col_offset) <= _start(code) <= end
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
@@ -244,6 +219,16 @@ def _shown(constant: object) -> str:
     return f"{type(constant).__name__} {constant!r}"
 
 
+def _strings(code: CodeType) -> Iterator[str]:
+    ahead = [constant for each in _nested(code) for constant in each.co_consts]
+    while ahead:
+        constant = ahead.pop()
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            ahead += constant
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
@@ -251,157 +236,124 @@ def _hash(text: str) -> str:
 # ---------------------------------------------------------------- source
 @lru_cache(maxsize=512)
 def digest_of_text(text: str) -> str:
-    """Hash a whole source; if it cannot be parsed, its unchanged text."""
+    """Hash a whole source with its docstrings and annotations; unparsed if it is not Python."""
     tree = parsed(text)
-    return _hash(text if tree is None else _Reader().text(tree))
+    return _hash(text if tree is None else _Reader(is_whole=True).text(tree))
 
 
 class _Reader:
-    """Writes a syntax tree as text, and collects the names that it changes and calls.
+    """Writes a syntax tree as text, and collects the names in it.
 
-    Docstrings, annotations and error texts are left out. The name and decorators of the outermost
-    function are left out as well: their effect is visible in the object that its name is bound to.
+    The name and decorators of the outermost function are left out: their effect is visible in the
+    object that its name is bound to.
 
-    Attributes
+    Parameters
     ----------
-    changed, seeded
-        Names as in `Definition`.
-    names
-        Names outside of annotations.
+    is_whole
+        Whether docstrings and annotations are written.
     """
 
-    def __init__(self) -> None:
-        self.changed: set[Chain] = set()
+    def __init__(self, *, is_whole: bool = False) -> None:
+        self.is_whole = is_whole
+        self.chains: dict[Chain, None] = {}
+        self.imports: list[Imports] = []
+        self.words: set[str] = set()
         self.seeded: set[Chain] = set()
-        self.names: set[str] = set()
 
     def text(self, node: ast.AST) -> str:
         """Write the text of a whole definition."""
         left_out = ("name", "decorator_list") if isinstance(node, Function) else ()
         return self._node(node, left_out)
 
-    def _node(self, node: Any, left_out: tuple[str, ...] = ()) -> str:
-        self._note(node)
+    def _node(self, node: Any, left_out: tuple[str, ...] = (), *, in_chain: bool = False) -> str:
         kind = type(node)
-        if kind is ast.AnnAssign and node.value is not None:
+        self._note(node, in_chain)
+        if kind is ast.AnnAssign and node.value is not None and not self.is_whole:
             return f"Assign([{self._value(node.target)}],{self._value(node.value)})"
         parts = []
         for name in kind._fields:
-            value = getattr(node, name, None)
-            if name in SKIPPED_FIELDS or name in left_out:
+            if name in UNREAD_FIELDS or name in left_out:
                 continue
-            if name == "body" and isinstance(value, list) and value and _is_docstring(value[0]):
-                value = value[1:] if kind in NODES_WITH_DOCSTRINGS else value
-            parts.append(self._value(value))
+            value = getattr(node, name, None)
+            if not self.is_whole and name in ANNOTATIONS:
+                continue
+            if name == "body" and kind in NODES_WITH_DOCSTRINGS and not self.is_whole:
+                value = _without_docstring(node)
+            goes_on = kind is ast.Attribute and name == "value"
+            parts.append(self._value(value, in_chain=goes_on and bool(_chain_of(node))))
         return f"{kind.__name__}({','.join(parts)})"
 
-    def _value(self, value: Any) -> str:
-        if isinstance(value, ast.Raise) and isinstance(value.exc, ast.Call):
-            rest = [each for each in value.exc.args if not _is_text(each)]
-            return f"Raise({self._value(value.exc.func)},{self._value(rest)})"
+    def _value(self, value: Any, *, in_chain: bool = False) -> str:
         if isinstance(value, ast.AST):
-            return self._node(value)
+            return self._node(value, in_chain=in_chain)
         if isinstance(value, list):
             return f"[{','.join([self._value(each) for each in value])}]"
         return f"{type(value).__name__} {value!r}"
 
-    def _note(self, node: Any) -> None:
-        kind, target = type(node), None
-        self.names |= {node.id} if kind is ast.Name else set()
-        if kind is ast.Global:
-            self.changed |= {(name,) for name in node.names}
-        elif kind in (ast.Attribute, ast.Subscript) and type(node.ctx) is not ast.Load:
-            target = node
+    def _note(self, node: Any, in_chain: bool) -> None:
+        kind = type(node)
+        if kind is ast.Attribute:
+            self.words.add(node.attr)
+        elif kind is ast.Constant and type(node.value) is str:
+            self.words.add(node.value)
+        elif kind in (ast.Import, ast.ImportFrom):
+            self.imports.append(node)
         elif kind is ast.Call:
             arguments = (*node.args, *(keyword.value for keyword in node.keywords))
             if any(not isinstance(each, ast.Constant) for each in arguments):
-                self.seeded |= {_chain_of(node.func)}
-            if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
-                target = node.func.value
-        if target is not None:
-            self.changed |= {_chain_of(target)} - {()}
+                self.seeded.add(_chain_of(node.func))
+        if kind in (ast.Name, ast.Attribute) and not in_chain and (chain := _chain_of(node)):
+            self.chains[chain] = None
 
 
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and _is_text(node.value)
-
-
-def _is_text(node: ast.expr) -> bool:
-    is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return is_string or isinstance(node, ast.JoinedStr)
+def _without_docstring(node: Any) -> list[ast.stmt]:
+    body: list[ast.stmt] = node.body
+    return body if ast.get_docstring(node, clean=False) is None else body[1:]
 
 
 def _chain_of(node: ast.expr) -> Chain:
-    """Return the chain of names below subscripts; empty for other expressions."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
+    """Return a name with the attributes read from it; empty for other expressions."""
     if isinstance(node, ast.Name):
         return (node.id,)
     inner = _chain_of(node.value) if isinstance(node, ast.Attribute) else ()
     return (*inner, node.attr) if inner and isinstance(node, ast.Attribute) else ()
 
 
-def statements_about(text: str, name: str) -> list[Statement]:
-    """List the statements of a module that bind a name or change its value.
+# ---------------------------------------------------------------- statements at the top
+@lru_cache(maxsize=512)
+def effects_at_import(text: str) -> tuple[tuple[str, str], ...]:
+    """Statements of a module that call a function by whose name it sets something, or set a part.
 
-    Only the last binding and later statements count: a notebook may execute a cell several times.
+    Returns
+    -------
+    tuple
+        For each the first name of what it calls or sets, such as `np` in `np.seterr(all="raise")`,
+        and a hash. Those below `if __name__ == "__main__"` are left out.
     """
-    found = [each for each in _statements(text) if name in _bound_by(each)]
-    bindings = [at for at, each in enumerate(found) if _is_binding(each, name)]
-    return found[bindings[-1] :] if bindings else found
+    found = _effects(parsed(text))
+    return tuple((name, _hash(_Reader().text(statement))) for name, statement in found if name)
 
 
-def _is_binding(statement: Statement, name: str) -> bool:
-    """Whether a statement is a plain assignment to a name."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    if isinstance(statement, ast.AnnAssign):
-        targets = [statement.target]
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-
-
-@lru_cache(maxsize=256)
-def _statements(text: str) -> tuple[Statement, ...]:
-    tree = parsed(text)
-    defines = (*(Function.__args__), ast.ClassDef, ast.Import, ast.ImportFrom)
-    return tuple(each for each in (tree.body if tree else ()) if not isinstance(each, defines))
-
-
-def _bound_by(statement: Statement) -> set[str]:
-    reader = _Reader()
-    reader.text(statement)
-    names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    return bound | {chain[0] for chain in reader.changed}
-
-
-# ---------------------------------------------------------------- names in code
-def _unique(parts: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(parts))
-
-
-def _chains(steps: list[dis.Instruction]) -> Iterator[Chain]:
-    chain: list[str] = []
-    for step in steps:
-        if chain and step.opname in ATTRIBUTES:
-            chain.append(str(step.argval))
+def _effects(node: ast.AST | None) -> Iterator[tuple[str, ast.stmt]]:
+    for each in _directly_below(node):
+        if isinstance(each, (*Function.__args__, ast.ClassDef)) or _is_main_guard(each):
             continue
-        if chain:
-            yield tuple(chain)
-        chain = [str(step.argval)] if step.opname in GLOBALS else []
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+            called = each.value.func
+            if SETTERS.match(getattr(called, "attr", getattr(called, "id", ""))):
+                yield _first_name(called), each
+        elif isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            plain = (ast.Name, ast.Tuple, ast.List)
+            yield from ((_first_name(t), each) for t in targets if not isinstance(t, plain))
+        yield from _effects(each)
 
 
-def _imports(steps: list[dis.Instruction]) -> Iterator[Import]:
-    for at, step in enumerate(steps):
-        if step.opname == "IMPORT_NAME":
-            level, names = (loaded.argval for loaded in steps[at - 2 : at])
-            yield Import(str(step.argval), tuple(names or ()), int(level))
+def _first_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
-def _strings(codes: Iterable[CodeType]) -> Iterator[str]:
-    ahead = [constant for code in codes for constant in code.co_consts]
-    while ahead:
-        constant = ahead.pop()
-        if isinstance(constant, str):
-            yield constant
-        elif isinstance(constant, tuple | frozenset):
-            ahead += constant
+def _is_main_guard(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.If) and "'__main__'" in ast.dump(statement.test)

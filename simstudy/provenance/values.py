@@ -1,16 +1,23 @@
 """Values as text by type and content, the same in every process."""
 
+import collections.abc
+import ctypes
 import functools
 import hashlib
 import inspect
+import io
+import logging
 import math
 import random
 import re
 import struct
 import sys
+import threading
+import types
+import weakref
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import EllipsisType, NoneType, NotImplementedType
 from typing import Any
 
@@ -99,12 +106,12 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
         return f"{kind.__qualname__} {value!r}"
     if kind is np.ufunc and _is_known(value):
         return f"ufunc {value.__name__}"
-    if kind.__name__ in FRAMES and _top(kind) in ("pandas", "pyarrow", "polars"):
+    if kind.__name__ in FRAMES and top_of(kind) in ("pandas", "pyarrow", "polars"):
         return f"{kind.__qualname__} {_hash_of_frame(value)}"
     raise UnknownValueError(repr(kind))
 
 
-def _top(kind: type) -> str:
+def top_of(kind: type) -> str:
     """Return the package of a type; in types made by Cython 3.1.0, `__module__` is no text."""
     return str(kind.__module__).split(".")[0]
 
@@ -156,25 +163,54 @@ def state_of(value: object) -> dict[str, Any]:
     }
 
 
+CACHED = type(functools.cache(lambda: None))
+_OF_A_LOGGER = frozenset((*vars(logging.Logger("")), "manager"))
+
+CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
+    functools.partial: lambda value: (value.func, value.args, value.keywords),
+    functools.cached_property: lambda value: (value.func,),
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    (staticmethod, classmethod): lambda value: (value.__func__,),
+    CACHED: lambda value: (value.__wrapped__,),
+    types.MethodType: lambda value: (value.__func__, value.__self__),
+    types.MappingProxyType: lambda value: (dict(value),),
+    collections.abc.MappingView: lambda value: (list(value),),
+    memoryview: lambda value: (value.tobytes(), value.format, value.shape),
+    (io.StringIO, io.BytesIO): lambda value: (value.getvalue(), value.tell()),
+    weakref.ref: lambda value: (value(),),
+    threading.local: lambda value: (vars(value),),
+    ContextVar: lambda value: (value.name, value.get(None)),
+    logging.Logger: lambda value: (
+        {name: held for name, held in vars(value).items() if name not in _OF_A_LOGGER},
+    ),
+    ctypes.CDLL: lambda value: (_bytes_of(str(value._name)),),
+}
+"""Functions that read the content of objects whose state does not show it, by type."""
+
+
+def _bytes_of(file: str) -> object:
+    return Path(file).read_bytes() if Path(file).is_file() else file
+
+
+def content_of(value: object) -> tuple[Any, ...] | None:
+    """Return the content of an object of a type in `CONTENTS`; None for other objects."""
+    read = next((read for kinds, read in CONTENTS.items() if isinstance(value, kinds)), None)
+    return None if read is None else read(value)
+
+
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
-"""Random generators, whose state does not count."""
+"""Random generators, whose state cannot be compared: libraries seed theirs anew."""
 
 _PARTS_OF_A_PROCESS = """
-argparse asyncio concurrent io _io logging multiprocessing queue _queue socket subprocess _thread
-threading _weakref weakref
+_thread.lock _thread.RLock threading.Thread logging.Handler _io._IOBase _socket.socket
+concurrent.futures._base.Executor argparse._ActionsContainer multiprocessing.pool.Pool
+subprocess.Popen
 """
 NO_NUMBER = frozenset(_PARTS_OF_A_PROCESS.split())
-"""Standard modules whose objects (loggers, locks, files) change no number."""
+"""Types whose objects (locks, files, executors, parsers) change no number, with subtypes."""
 
 
 def moves_no_number(value: object) -> bool:
-    """Whether an object is a logger, a lock, a file, or another part of a process."""
-    return _top(type(value)) in NO_NUMBER
-
-
-def context_value(variable: ContextVar[Any]) -> Any:
-    """Return the value of a context variable; None if it has none."""
-    try:
-        return variable.get()
-    except LookupError:
-        return None
+    """Whether an object is a lock, a file, or another part of a process."""
+    names = {f"{base.__module__}.{base.__qualname__}" for base in type(value).__mro__}
+    return not NO_NUMBER.isdisjoint(names)

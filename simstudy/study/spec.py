@@ -91,6 +91,9 @@ class Rules:
         Relative differences up to which numbers count as equal where stored blocks are compared
         with blocks that are drawn again, by column: `{"estimate": 1e-6}` for a method that iterates
         until it is that precise. Default: 1e-9. It changes no number.
+    unrepeatable
+        Columns that differ each time a block is drawn, such as seconds of computing time. They are
+        not compared when blocks are drawn again.
     """
 
     max_failed: float | None = None
@@ -102,6 +105,7 @@ class Rules:
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     store_vectors: tuple[str, ...] = ()
     rtol: Mapping[str, float] = field(default_factory=dict)
+    unrepeatable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,7 @@ class StudySpec:
             across_replicates=tuple(self.rules.across_replicates),
             rtol=dict(self.rules.rtol),
             group_size=self.rules.group_size,
+            unrepeatable=tuple(self.rules.unrepeatable),
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:

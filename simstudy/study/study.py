@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -424,6 +425,33 @@ class Study(StudySpec):
         parts = compute_provenance(self.plan(1)).by_part.items()
         rows = [(of, name, text) for of, found in parts for name, text in found.items()]
         return pd.DataFrame(rows, columns=["of", "name", "version"])
+
+    def check(self, seed: int = 1) -> list[str]:
+        """Draw two blocks of each scenario and method, and again in another process.
+
+        A run does so for as many scenarios as 5% of its time allow. This takes as long as it needs.
+
+        Parameters
+        ----------
+        seed
+            Seed of the replicates.
+
+        Returns
+        -------
+        list[str]
+            What was found, such as numbers that another process draws otherwise, rows that depend
+            on each other, or factors that nothing reads. Empty if there is nothing to say.
+        """
+        from simstudy.engine.final_checks import unhurried
+
+        before = unhurried.set(True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                drawn = self.run(2 * self.block_size, seed, progress=False)
+        finally:
+            unhurried.reset(before)
+        return list(drawn.outcome.noticed)
 
     def data(self, scenario: Scenario, rep: int = 0, seed: int = 1) -> dict[str, Any]:
         """Draw the data of one replicate, as the methods get them.

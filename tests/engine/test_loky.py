@@ -1,9 +1,13 @@
 """What goes to a worker process, and what is said where it cannot go or be read there."""
 
+import functools
 import os
+import pickle
 import signal
+import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +34,107 @@ def task(tmp_path):
 def test_what_cannot_be_sent_is_said_with_what_will_do(task):
     said = "the study cannot be sent to worker processes: .* use backend=threads or backend=inline"
     with pytest.raises(StudyError, match=said):
-        packed(task._replace(label=threading.Lock()))
+        packed(task._replace(label=(row for row in ())))
+
+
+CACHES = """
+import functools
+import threading
+import types
+import weakref
+from dataclasses import dataclass
+
+from simstudy import Study, grid
+from simstudy.measures import bias
+
+LOCAL, WEAK, LOCK = threading.local(), weakref.WeakKeyDictionary(), threading.Lock()
+TABLE = types.MappingProxyType({"c": 1.0})
+
+
+@functools.singledispatch
+def kind_of(x):
+    return 1.0
+
+
+@kind_of.register
+def _(x: int):
+    return 2.0
+
+
+@functools.cache
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+class Dispatching:
+    @functools.singledispatchmethod
+    def kind_of(self, x):
+        return 1.0
+
+    @kind_of.register
+    def _(self, x: int):
+        return 3.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    n: int
+
+    @functools.cached_property
+    def truth(self):
+        return 0.0
+
+    @functools.lru_cache
+    def twice(self):
+        return 2
+
+    def draw_one(self, rng):
+        return {"x": rng.normal(size=self.n * self.twice())}
+
+
+def average(x):
+    with LOCK:
+        LOCAL.c = getattr(LOCAL, "c", TABLE["c"])
+        WEAK[fibonacci] = fibonacci(9)
+    return {"b": x.mean() * LOCAL.c * kind_of(1.0) + kind_of(2) * Dispatching().kind_of(2)}
+
+
+if __name__ == "__main__":
+    for backend, n_jobs in (("inline", 1), ("loky", 2)):
+        measures, methods = [bias("b", truth="truth")], {"m": average}
+        study = Study("caches", grid(Trial, n=[5]), measures, methods=methods)
+        run = study.run(100, seed=1, n_jobs=n_jobs, backend=backend, progress=False)
+        print(run.summary["estimate"].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_caches_of_a_script_work_in_workers(tmp_path):
+    """Caches are sent empty, as a module's are when workers import it."""
+    (tmp_path / "script.py").write_text(CACHES)
+    command = [sys.executable, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    here, there = done.stdout.splitlines()
+    assert here == there
+
+
+@functools.cache
+def of_a_module(n):
+    return n
+
+
+def test_caches_and_locks_are_sent_empty():
+    mine = functools.lru_cache(maxsize=3)(lambda n: n)
+    mine(1)
+    local = threading.local()
+    local.c = 1
+    weak = weakref.WeakKeyDictionary({of_a_module: 1})
+    sent = (mine, of_a_module, local, weak, threading.RLock())
+    cached, same, empty, nothing, lock = pickle.loads(packed(sent))
+    assert same is of_a_module
+    assert (cached(2), cached.cache_info()[:3]) == (2, (0, 1, 3))
+    assert (vars(empty), len(nothing)) == ({}, 0)
+    assert lock.acquire(blocking=False)
 
 
 def test_what_cannot_be_loaded_is_said():

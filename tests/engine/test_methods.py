@@ -16,6 +16,7 @@ from simstudy.errors import StudyError
 from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import generator
 from simstudy.study import Study
+from tests.factories import Sample
 from tests.support import INLINE, with_rules
 
 SIZE = 20  # replicates in a block
@@ -556,3 +557,15 @@ def test_how_a_method_wants_numpy_to_warn_is_its_own():
         blocks = of_given({"x": X}, {"a": strict, "b": lambda x: {"m": x / np.zeros(len(x))}})
     assert [block.n_failed for block in blocks] == [0, 1], "0 / 0 is NaN, and no exception"
     assert np.geterr() == before
+
+
+def test_functions_of_a_loop_that_all_see_its_last_value_are_named():
+    """The names are said before drawing: three equal rows are no result."""
+    slip = {f"k={k}": lambda x: {"b": k * x.mean()} for k in (1, 2, 3)}  # noqa: B023
+    right = {f"k={k}": lambda x, k=k: {"b": k * x.mean()} for k in (1, 2, 3)}
+    same = dict.fromkeys(("a", "b"), right["k=1"])
+    for functions, is_named in ((slip, True), (right, False), (same, False)):
+        methods = {name: each_replicate(function) for name, function in functions.items()}
+        noticed = Study("late", [Sample(3)], methods=methods).run(10, **INLINE).outcome.noticed
+        named = [text for text in noticed if "methods k=1; k=2; k=3 have the same code" in text]
+        assert bool(named) == is_named

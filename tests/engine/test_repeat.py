@@ -1,23 +1,27 @@
 """What another process draws otherwise is found, whatever made it so, and nothing else is."""
 
+import json
 import os
 import random
 import subprocess
 import sys
 import time
 import zlib
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from simstudy import seeded_globals
-from simstudy.engine import executors, final_checks
+from simstudy import publish, seeded_globals
+from simstudy.engine import executors, final_checks, loop
+from simstudy.engine.graceful_stop import is_worker
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
-from simstudy.study import Study
+from simstudy.output.terminal import print_closing
+from simstudy.study import Rules, Study
 from tests.factories import Sample
-from tests.support import ROOT
+from tests.support import INLINE, ROOT
 
 OWN = np.random.default_rng(1)
 WORDS = {str(number) for number in range(40)}  # two processes hardly ever have the same order
@@ -72,13 +76,14 @@ def plain(x):
 
 
 @pytest.fixture(autouse=True)
-def _time_for_it(monkeypatch):
+def _is_on(monkeypatch):
+    monkeypatch.setattr(loop, "check_repeatable", final_checks.check_repeatable)
     monkeypatch.setattr(final_checks, "MIN_SECONDS", 30.0)
 
 
-def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE):
+def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE, size=SIZE):
     named = {method.__name__: each_replicate(method) for method in methods}
-    study = Study("again", scenarios, [mean("e")], methods=named, block_size=SIZE)
+    study = Study("again", scenarios, [mean("e")], methods=named, block_size=size)
     run = study.run(n_rep, out=out, backend="inline", n_jobs=1, progress=Silent())
     return [text for text in run.outcome.noticed if "another process draws other" in text], run
 
@@ -118,11 +123,119 @@ def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
     assert again.outcome.noticed == run.outcome.noticed
 
 
-def test_with_no_time_nothing_is_started(monkeypatch):
+def checked(run):
+    """What a run says of what it could not check."""
+    return [text for text in run.outcome.noticed if text.startswith("not checked")]
+
+
+def test_what_there_was_no_time_for_is_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(final_checks, "_pools", {})
-    assert noticed(clock)[0] == []
-    assert not final_checks._pools
+    monkeypatch.setattr(final_checks, "PART_OF_RUN", 0.0)
+    said, run = noticed(clock, out=tmp_path)
+    assert said == []
+    (text,) = checked(run)
+    assert "of method clock of Sample (its time was over). study.check() takes" in text
+    published = publish(run)
+    page = (published.folder / "report.html").read_text(encoding="utf-8")
+    assert "not checked: whether another process" in page
+    assert json.loads((published.folder / "manifest.json").read_text())["noticed"] == [text]
+    print_closing(run, published)
+    assert text in capsys.readouterr().out
+
+
+def busy_for_seconds(x):
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        pass
+    return {"e": x.mean()}
+
+
+def test_a_method_that_takes_too_long_is_named_and_the_others_are_checked(monkeypatch):
+    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.4)  # five replicates take a second
+    said, run = noticed(busy_for_seconds, clock)
+    assert [text.split(" of ")[0] for text in said] == ["method clock"]
+    (text,) = checked(run)
+    assert "method busy_for_seconds of Sample (its time was over)" in text
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    def draw_one(self, rng):
+        return {"x": rng.normal(size=3)}
+
+
+def slow_clock(x, rng):
+    time.sleep(0.05)
+    return {"e": x.mean() + rng.normal() + time.time()}
+
+
+def slow_and_right(x, rng):
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+    return {"e": x.mean() + rng.normal()}
+
+
+def test_a_few_replicates_are_enough_where_each_has_its_own_generator(monkeypatch):
+    monkeypatch.setattr(final_checks, "MIN_SECONDS", 1.5)
+    said, run = noticed(slow_and_right, slow_clock, scenarios=[OneByOne()], n_rep=30, size=30)
+    assert [text.split(" of ")[0] for text in said] == ["method slow_clock"]
+    assert checked(run) == []
+
+
+def test_a_failure_there_does_not_end_the_check():
+    def only_here(x):
+        if is_worker():
+            raise SystemExit
+        return {"e": x.mean()}
+
+    said, run = noticed(clock, only_here)
+    assert [text.split(" of ")[0] for text in said] == ["method clock"]
+    assert checked(run) == [] or "only_here" in checked(run)[0]
+
+
+REMEMBERED = {}
+
+
+def key_lacks_a_factor(x):
+    """A cache whose key is not the whole scenario: the first scenario's value serves all."""
+    return {"e": x.mean() + REMEMBERED.setdefault("scale", float(len(x)))}
+
+
+def test_scenarios_in_another_order_show_a_cache_whose_key_lacks_a_factor():
+    REMEMBERED.clear()
+    said, _ = noticed(key_lacks_a_factor, scenarios=[Sample(2), Sample(3)])
+    assert "method key_lacks_a_factor of Sample(n_obs=3): another process" in said[0]
+
+
+def test_the_hash_seed_is_another_than_that_of_workers(monkeypatch):
+    for seed in ("0", "1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        monkeypatch.setattr(final_checks, "_pools", {})
+        theirs = final_checks._pool().submit(os.getenv, "PYTHONHASHSEED").result()
+        final_checks._pools[os.getpid()].shutdown(kill_workers=True)
+        assert theirs not in {seed, executors._hash_seed()["PYTHONHASHSEED"]}
+
+
+def seconds(x):
+    return {"e": x.mean(), "seconds": time.time()}
+
+
+def test_a_column_that_is_expected_to_differ_is_declared():
+    study = Study("again", [SAMPLE], [mean("e")], methods={"m": each_replicate(seconds)},
+                  block_size=SIZE, rules=Rules(unrepeatable=("seconds",)))  # fmt: skip
+    assert study.run(SIZE, **INLINE).outcome.noticed == []
+    bare = replace(study, rules=Rules())
+    assert "other values of seconds from" in bare.run(SIZE, **INLINE).outcome.noticed[0]
+
+
+def test_check_takes_the_time_that_it_needs(monkeypatch):
+    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
+    named = {"clock": each_replicate(clock), "plain": each_replicate(plain)}
+    study = Study("again", [SAMPLE], [mean("e")], methods=named, block_size=SIZE)
+    (said,) = study.check()
+    assert said.startswith("method clock of Sample(n_obs=3): another process")
+    assert replace(study, methods={"plain": named["plain"]}).check() == []
 
 
 def true_or_false(x):

@@ -129,7 +129,8 @@ EDITS = {
     # what runs around the study
     "print on top": (TOP, TOP + "print('begins')\n", NOTHING),
     "a filter of warnings": (
-        TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n", NOTHING),
+        TOP, TOP + "import warnings\nwarnings.simplefilter('ignore')\n",
+        BOTH, "(what it sets at its top) is new"),
     "logging": (TOP, TOP + "import logging\nlogging.basicConfig(level=30)\n", NOTHING),
     "arguments": (
         TOP, TOP + "import argparse\nARGS = argparse.ArgumentParser().parse_args([])\n", NOTHING),
@@ -150,7 +151,8 @@ EDITS = {
     "quotes": ('LOG.debug("welch")', "LOG.debug('welch')", NOTHING),
     "a type": ("SHIFT = 1.0", "SHIFT: float = 1.0", NOTHING),
     "a type of an argument": ("def median(x):", "def median(x: np.ndarray) -> dict:", NOTHING),
-    "an error's text": ("too few rows", "at least two rows are needed", NOTHING),
+    "an error's text": (
+        "too few rows", "at least two rows are needed", ONE, "checked has changed"),
     "the order of functions": (
         END, "def median(x):\n    return {'e': np.median(x, axis=1)}\n\n\n" + END, NOTHING),
     # what is read with the results
@@ -178,7 +180,7 @@ EDITS = {
         "    n_obs: int = 3\n", "    n_obs: int = 3\n    rho: float = 0.0\n", BOTH, "AR1"),
     "a property": (
         "    def draw", "    @property\n    def truth(self):\n        return 0.0\n\n    def draw",
-        BOTH, "AR1.truth is new"),
+        NOTHING),
     "an object of the module": ("Model(scale=3.0)", "Model(scale=4.0)", ONE, "FITTED has changed"),
     "a condition": ("if len(x) < 2", "if len(x) < 1", ONE, "checked has changed"),
 }  # fmt: skip

@@ -677,14 +677,6 @@ def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp
     assert "mylib was 1.0 #" in after["notes"][0]
 
 
-def test_a_function_that_reads_a_file_is_named(projects, tmp_path):
-    files = {"trial.py": trial("", "x.mean(axis=1) * float(open('c.txt').read())"), "c.txt": "2"}
-    folder = write(tmp_path / "code", files)
-    (said,) = projects.run(folder, tmp_path / "out")["noticed"]
-    assert "open in trial.Trial.simulate" in said
-    assert "Data.file" in said
-
-
 @pytest.mark.parametrize(
     ("was", "now"),
     [

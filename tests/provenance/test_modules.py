@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from simstudy.provenance.modules import (
-    defined_in,
     files_in,
     forget_modules,
     imported_modules,
@@ -16,7 +15,6 @@ from simstudy.provenance.modules import (
     is_kernel,
     is_project,
     modules_behind,
-    teaches_numba,
 )
 
 SOURCES = {
@@ -68,8 +66,6 @@ def test_whose_a_module_is(project):
 def test_kernels_are_known_by_what_they_import(project):
     assert is_kernel("simstudy.documents.dgps._normal_kernels")
     assert not is_kernel("simstudy.documents.dgps.normals")
-    assert teaches_numba("placed.kernel")
-    assert not teaches_numba("placed.model")
 
 
 def test_what_a_source_imports(project):
@@ -78,14 +74,6 @@ def test_what_a_source_imports(project):
     assert imported_modules("placed.late")[:3] == ["placed", "placed.kernel", "scipy"]
     behind = ["placed", "placed.deep", "placed.kernel", "placed.model"]
     assert modules_behind("placed.deep") == behind
-
-
-def test_a_constant_is_named_by_the_module_that_defines_it(project):
-    project("placed/kernel.py", "")
-    project("placed/deep/__init__.py", "draw = (1, 2)\n")
-    model = importlib.import_module("placed.model")
-    assert defined_in("placed.model", "draw", model.draw) == ("placed.deep", "draw")
-    assert defined_in("placed.model", "draw", (3, 4)) == ("placed.model", "draw")
 
 
 @pytest.mark.parametrize("text", ["x = (", "\0"])

@@ -228,21 +228,6 @@ def test_a_function_compiled_by_cython_counts_by_its_name(trace, monkeypatch):
     assert differing(before, trace(("FACTOR = 2.0", "FACTOR = np.compiled"))) == {"helpers.FACTOR"}
 
 
-@pytest.mark.parametrize(
-    ("code", "named"),
-    [
-        ("np.loadtxt(x)", ["loadtxt in helpers.inner"]),
-        ("np.loadtxt(np.StringIO(x))", []),
-        ("np.load(np.BytesIO(x.read_bytes()))", ["read_bytes in helpers.inner"]),
-        ("open(x)", ["open in helpers.inner"]),
-    ],
-)
-def test_functions_that_read_files_are_named(code, named, trace):
-    trace(("np.asarray(x)", code))
-    (traced,) = trace_roots([(sys.modules["traced_model"].Trial(k=1),)])
-    assert [name.replace("traced_", "") for name in traced.readers] == named
-
-
 def test_what_several_roots_use_is_in_the_fingerprint_of_each(trace):
     trace()
     model = sys.modules["traced_model"]

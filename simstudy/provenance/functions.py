@@ -1,4 +1,4 @@
-"""Finds the functions behind decorators: type checkers, numba, `functools`."""
+"""Functions: where they are defined, what they hold, and what type checkers wrap."""
 
 import functools
 import types
@@ -6,43 +6,14 @@ from types import CellType, FunctionType
 from typing import Any
 
 from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
-from simstudy.provenance.values import attributes
+from simstudy.provenance.values import CACHED, attributes
 
-CACHED = type(functools.cache(lambda: None))
 CODE = (FunctionType, types.BuiltinFunctionType, types.MethodType, type, functools.partial, CACHED)
-WRAPPERS: dict[type, tuple[str, ...]] = {
-    functools.partial: ("func", "args", "keywords"),
-    functools.partialmethod: ("func", "args", "keywords"),
-    functools.cached_property: ("func",),
-    functools.singledispatchmethod: ("dispatcher", "func"),
-    property: ("fget", "fset", "fdel"),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-    CACHED: ("__wrapped__",),
-    types.MethodType: ("__func__", "__self__"),
-}
-"""Types of objects that wrap functions, with the attributes that hold these."""
 
 
 def is_code(value: object) -> bool:
-    """Whether a value is a function or a class."""
-    wraps = python_of(value) is not None or "__wrapped__" in attributes(value)
-    return wraps or isinstance(value, CODE)
-
-
-def has_code(value: Any) -> bool:
-    """Whether a container holds functions or classes."""
-    held = value.values() if isinstance(value, dict) else value
-    return isinstance(value, dict | list | tuple | set | frozenset) and any(map(is_code, held))
-
-
-def python_of(value: object) -> FunctionType | None:
-    """Return the Python function behind a numba function; None for other objects."""
-    if not str(type(value).__module__).startswith("numba."):  # Cython's types may hold no text
-        return None
-    dispatcher = getattr(value, "_dispatcher", value)
-    found = (getattr(dispatcher, name, None) for name in ("py_func", "_defn", "_pyfunc"))
-    return next((held for held in found if isinstance(held, FunctionType)), None)
+    """Whether a value is a function or a class, also one that a library has wrapped."""
+    return isinstance(value, CODE) or "__wrapped__" in attributes(value)
 
 
 def module_of(function: FunctionType) -> str:

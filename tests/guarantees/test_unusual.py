@@ -1,0 +1,62 @@
+"""Unusual code and values count, or their whole module does; what moves nothing costs little."""
+
+import pytest
+
+from tests.guarantees.content import slow_but
+from tests.guarantees.test_identity import write
+from tests.guarantees.unusual import HARMLESS, HIDDEN, HOLES, STUDY, STUDY_HELPERS
+
+
+@pytest.mark.parametrize(
+    "hole", slow_but("arguments of a script", "a class that registers itself", of=HOLES)
+)
+def test_an_edit_is_drawn_again(hole, projects, tmp_path):
+    """Two runs in one folder: the second has other numbers, and says what changed."""
+    files, edits = HOLES[hole]
+    folder = write(tmp_path / "code", files)
+    how = {"path": [str(folder)]}
+    first = projects.run(folder, tmp_path / "out", **how)
+    assert first.get("n_blocks") == 2, first
+    again = projects.run(folder, tmp_path / "out", **how)
+    assert (again["numbers"], again["n_blocks"]) == (first["numbers"], 0)
+    write(folder, edits)
+    after = projects.run(folder, tmp_path / "out", **how)
+    assert after["n_blocks"] == 2, after
+    assert after["numbers"] != first["numbers"]
+    assert "changed since 2 stored blocks were drawn" in after["notes"][0]
+
+
+def code_of(projects, folder, files):
+    write(folder, files)
+    return projects.run(folder, folder, only="fingerprint")["code"]
+
+
+def differing(first, second):
+    return sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
+
+
+@pytest.mark.parametrize("edit", slow_but("an item getter", "a mixin", of=HIDDEN))
+def test_a_hidden_edit_is_noticed(edit, projects, tmp_path):
+    files, edits = HIDDEN[edit]
+    first = code_of(projects, tmp_path, files)
+    assert code_of(projects, tmp_path, {}) == first
+    assert code_of(projects, tmp_path, edits) != first
+
+
+@pytest.mark.parametrize(
+    "edit", slow_but("a comment in a method", "a print in a method", of=HARMLESS)
+)
+def test_what_a_harmless_edit_costs(edit, projects, tmp_path):
+    """An edit inside a definition that is reached counts, whatever it does."""
+    name, old, new, costs = HARMLESS[edit]
+    files = {"trial.py": STUDY, "helpers.py": STUDY_HELPERS}
+    assert old in files[name]
+    first = code_of(projects, tmp_path, files)
+    edited = code_of(projects, tmp_path, {name: files[name].replace(old, new)})
+    assert differing(first, edited) == costs
+
+
+def test_most_harmless_edits_cost_nothing():
+    assert len(HIDDEN) == 50
+    assert len(HARMLESS) == 40
+    assert sum(not costs for *_, costs in HARMLESS.values()) == 30
