@@ -108,7 +108,9 @@ def draw_block(
     except NotHereError as error:
         raise NotHereError(f"{plan.name}: {error}") from error
     except BlockTimeoutError:
-        return failed_block(plan, scenario, index, timeout_message(seconds or 0.0))
+        if seconds is None:  # it is the caller's
+            raise
+        return failed_block(plan, scenario, index, timeout_message(seconds))
     except BaseException as error:  # also SystemExit: a method must not end the run
         if isinstance(error, KeyboardInterrupt) and hears_ctrl_c():
             raise  # it may be the user's Ctrl-C

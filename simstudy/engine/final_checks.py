@@ -46,7 +46,7 @@ from simstudy.engine.rng_checks import is_deterministic
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe
 from simstudy.lazy import pc, special
-from simstudy.store.arrow_schema import NOT_COMPARED, block_table
+from simstudy.store.arrow_schema import ERROR, NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
 MIN_SECONDS = 2.0  # processor time for the check after a short run
@@ -149,12 +149,12 @@ def check_repeatable(
             why = why or describe(error) or "it took too long"
             break
         left -= answer.seconds
-        if answer.digests is None:
+        rows = _stored_rows(store, key, drawn)
+        if answer.digests is None and not _all_failed(rows):
             why = why or answer.why
             continue
         done.add(kinds[key])
-        stored = digests_of(_stored_rows(store, key, drawn), plan.unrepeatable)
-        made = answer.digests.items()
+        stored, made = digests_of(rows, plan.unrepeatable), (answer.digests or {}).items()
         if differing := [name for name, digest in made if stored.get(name) != digest]:
             found[key] = differing
     unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
@@ -201,6 +201,10 @@ def _draws_one_by_one(drawn: AnyScenario) -> bool:
 def _stored_rows(store: Store, key: str, drawn: _Order) -> pa.Table:
     rows = store.gather(store.index.between(key, drawn.block, drawn.block + 1))
     return rows.slice(0, drawn.plan.block_size)
+
+
+def _all_failed(rows: pa.Table) -> bool:
+    return ERROR in rows.column_names and not rows.column(ERROR).null_count
 
 
 def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
@@ -318,6 +322,8 @@ def _digests_here(payload: bytes) -> _Answer:
                 if number is not None:
                     block = draw_block(plan, scenario, number)
                     limit_new_pools()
+        if block.n_failed == plan.block_size:
+            return answer(None, f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}")
         return answer(digests_of(block_table(plan, [block]), plan.unrepeatable))
     except BlockTimeoutError:
         return answer(None, "its time was over")

@@ -158,6 +158,24 @@ def test_a_method_that_takes_too_long_is_named_and_the_others_are_checked(monkey
     assert "method busy_for_seconds of Sample (its time was over)" in text
 
 
+def fails_in_a_process_without(number):
+    def licensed(x):
+        if os.getpid() != number:
+            raise ValueError("no licence in this process")
+        return {"e": x.mean()}
+
+    return licensed
+
+
+def test_a_method_that_fails_there_is_not_checked():
+    for n_blocks in (1, 9):
+        said, run = noticed(fails_in_a_process_without(os.getpid()), n_rep=n_blocks * SIZE)
+        assert said == []
+        (text,) = checked(run)
+        assert "(drawing failed there: " in text
+        assert "no licence in this process" in text
+
+
 @dataclass(frozen=True)
 class OneByOne:
     def draw_one(self, rng):
