@@ -31,6 +31,7 @@ from simstudy.engine.final_checks import check_repeatable, odd_spreads
 from simstudy.engine.graceful_stop import (
     GRACE_SECONDS,
     host_signals_deferred,
+    is_worker,
     raise_if_stopped,
     stop_requested,
     timeout_message,
@@ -446,7 +447,7 @@ class Loop:
     def _check_repeatable(self) -> None:
         """Draw first blocks of this run again in another process."""
         keys, self._first_blocks = self._first_blocks, {}
-        if not keys or self.provenance is None:
+        if not keys or self.provenance is None or is_worker():  # a worker starts no process
             return
         seconds = self.stats.seconds
         found = check_repeatable(

@@ -304,3 +304,36 @@ def test_the_other_process_has_another_hash_seed_than_workers(of_workers, monkey
     )
     final_checks._pool()
     assert made[0]["PYTHONHASHSEED"] != executors._hash_seed()["PYTHONHASHSEED"]
+
+
+RUNS_WHEN_IMPORTED = """
+import os
+from dataclasses import dataclass
+from simstudy import Study
+from simstudy.measures import mean
+
+with open("imports", "a") as log:
+    log.write(f"{os.getpid()}\\n")
+
+@dataclass(frozen=True)
+class Own:
+    n: int = 3
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n))}
+
+def average(x):
+    return {"e": x.mean(axis=1)}
+
+Study("again", [Own()], [mean("e")], methods={"average": average}).run(100, progress=False)
+"""
+
+
+def test_a_module_that_runs_its_study_when_imported_starts_one_process(tmp_path):
+    (tmp_path / "trial.py").write_text(RUNS_WHEN_IMPORTED)
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    subprocess.run(
+        [sys.executable, "-c", "import trial"], cwd=tmp_path, check=True, timeout=120,
+        capture_output=True, env=os.environ | {"PYTHONPATH": path},
+    )  # fmt: skip
+    assert len((tmp_path / "imports").read_text().splitlines()) == 2
