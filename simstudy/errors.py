@@ -5,7 +5,9 @@ Every message states what is wrong (with the value), why it matters, and what to
 
 import contextlib
 import difflib
+import sys
 import unicodedata
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 
@@ -258,6 +260,17 @@ def writable(text: str) -> str:
         The text with only characters that UTF-8 can encode.
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def warn(text: str, *, stacklevel: int) -> None:
+    """Issue a warning; where the user's filters turn warnings into errors, print it instead.
+
+    Such a filter is meant for the study's own code, and would end a run that is complete.
+    """
+    try:
+        warnings.warn(text, stacklevel=stacklevel + 1)
+    except UserWarning:
+        print(text, file=sys.stderr)
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

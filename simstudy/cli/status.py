@@ -215,7 +215,7 @@ def take_inventory(config: "Run", *, compares: bool = False) -> Inventory:
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
     store, pending = uncompared_versions(plan, home)
     other = other_code(plan, store, data=True)
-    changed = [pending, describe_other_code(other, home) if other else ""]
+    changed = [pending, describe_other_code(other, home, adopts=settings.adopt) if other else ""]
     return Inventory(
         plan,
         all_blocks(plan, wanted),

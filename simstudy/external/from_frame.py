@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, make_dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_
 from simstudy.analysis.result import Details, Figure, Result
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
-from simstudy.errors import ConfigError, FigureError, in_one_line
+from simstudy.errors import ConfigError, FigureError, in_one_line, warn
 from simstudy.external.column_roles import (
     TRUTH,
     ColumnRoles,
@@ -185,7 +184,7 @@ def from_frame(
     result = Result(details)
     explain_folder(result)
     for text in noticed:
-        warnings.warn(text, stacklevel=2)
+        warn(text, stacklevel=2)
     return result
 
 

@@ -16,7 +16,7 @@ import types
 from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from importlib import metadata
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -548,7 +548,7 @@ class Walk:
                 self._deferred.append((key, member, value))
             else:
                 yield f"{member}={self.token(value, module)}"
-        if is_dataclass(kind):
+        if any("__dataclass_fields__" in vars(base) for base in kind.__mro__):
             parameters = vars(kind).get("__dataclass_params__")
             yield repr([(name, getattr(parameters, name, None)) for name in DATACLASS_PARAMETERS])
             yield from (self._field(entry, module) for entry in fields(kind))
@@ -590,7 +590,8 @@ class Walk:
                 return self._by_state(value, where)
         except Exception:  # the object's own code may raise anything
             return self._incomparable(value, where)
-        return f"<{kind.__qualname__} {self.tokens(parts or (), where)}>"
+        name = self.token(kind, where) if is_project(str(kind.__module__)) else kind.__qualname__
+        return f"<{name} {self.tokens(parts or (), where)}>"
 
     def _incomparable(self, value: object, where: str) -> str:
         """Count the whole module instead of a value whose content cannot be compared."""

@@ -179,13 +179,20 @@ CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     (io.StringIO, io.BytesIO): lambda value: (value.getvalue(), value.tell()),
     weakref.ref: lambda value: (value(),),
     threading.local: lambda value: (vars(value),),
-    ContextVar: lambda value: (value.name, value.get(None)),
+    ContextVar: lambda value: (value.name, *_set_in(value)),
     logging.Logger: lambda value: (
         {name: held for name, held in vars(value).items() if name not in _OF_A_LOGGER},
     ),
     ctypes.CDLL: lambda value: (_bytes_of(str(value._name)),),
 }
 """Functions that read the content of objects whose state does not show it, by type."""
+
+
+def _set_in(variable: "ContextVar[Any]") -> tuple[Any, ...]:
+    try:
+        return (variable.get(),)
+    except LookupError:
+        return ()
 
 
 def _bytes_of(file: str) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
-from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
+from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
 from simstudy.store.blocks import Store
 from simstudy.store.files import translate_io_errors
 from simstudy.store.runs import StudyFolder, record_run
@@ -160,7 +159,7 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
     if options.is_all:
         texts += remarks_of(result)
     for text in texts:
-        warnings.warn(text, stacklevel=stacklevel + 1)
+        warn(text, stacklevel=stacklevel + 1)
 
 
 def _compared_with_other_code(
@@ -175,11 +174,13 @@ def _compared_with_other_code(
     """
     units, is_all = plan.work_units, options.is_all
     notes = count_other_versions(units, home, provenance, workers, is_all=is_all)
-    adoptable = other_code(units, home.store) if options.adopt else None
-    if adoptable:
+    compared: set[tuple[str, str]] = set()
+    while options.adopt and (adoptable := other_code(units, home.store, without=compared)):
         notes.append(adopt(adoptable, home, provenance, workers))
+        compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
+    seen = {key for key, _ in compared}
     changed = other_code(units, home.store, data=True)
-    rest = changed.only([key for key in changed.keys if not adoptable or key not in adoptable.keys])
+    rest = changed.only([key for key in changed.keys if key not in seen])
     if rest:
         notes.append(describe_other_code(rest, home))
     return notes
@@ -188,7 +189,7 @@ def _compared_with_other_code(
 def _say(note: str, progress: Progress) -> None:
     """Show a line about stored blocks: by the progress display, or as a warning in Python."""
     if type(progress) in (Silent, DefaultBar):
-        warnings.warn(note, stacklevel=5)  # the caller of `Study.run`
+        warn(note, stacklevel=5)  # the caller of `Study.run`
     else:
         progress.note(note)
 

@@ -116,7 +116,12 @@ def with_blocks_of(store: Store, other: Provenance, **changes: Any) -> Store:
 
 
 def other_code(
-    plan: Plan, store: Store, *, versions: bool = False, data: bool = False
+    plan: Plan,
+    store: Store,
+    *,
+    versions: bool = False,
+    data: bool = False,
+    without: Collection[tuple[str, str]] = (),
 ) -> OtherBlocks:
     """Find stored blocks of other code, with the options of the current study.
 
@@ -131,6 +136,8 @@ def other_code(
         Whether to include blocks of the current code by other versions of libraries.
     data
         Whether to include blocks of other data, or of other defaults of a scenario's fields.
+    without
+        Keys and origins of blocks to leave out.
     """
     wanted = store.provenance
     found: dict[str, Provenance] = {}
@@ -140,7 +147,8 @@ def other_code(
         made_by = [
             each
             for each in store.others.get(key, ())
-            if _same_options(each, wanted, key)
+            if (key, each.origin(key)) not in without
+            and _same_options(each, wanted, key)
             and (data or each.values.get(key) == wanted.values.get(key))
             and (versions or not each.same_code(wanted, key))
         ]
@@ -155,7 +163,7 @@ def _same_options(stored: Provenance, current: Provenance, key: str) -> bool:
     return stored.settings == current.settings and was.get(OWN_VALUES) == now.get(OWN_VALUES)
 
 
-def describe_other_code(other: OtherBlocks, home: StudyFolder) -> str:
+def describe_other_code(other: OtherBlocks, home: StudyFolder, *, adopts: bool = False) -> str:
     """Say in one line what changed, and how much stored work no longer counts."""
     seconds = 0.0
     if home.blocks is not None:
@@ -166,10 +174,12 @@ def describe_other_code(other: OtherBlocks, home: StudyFolder) -> str:
     blocks = (
         "a stored block was" if other.n_blocks == 1 else f"{other.n_blocks:,} stored blocks were"
     )
+    changed = f"changed since {blocks} drawn: {other.changes(home.store.provenance)}. "
+    if adopts:
+        return f"{changed}A sample of this work{work} is compared first, and what agrees is kept"
     return (
-        f"changed since {blocks} drawn: {other.changes(home.store.provenance)}. Stored work of "
-        f"other code{work} does not count, and is drawn again. If the code was only rewritten, "
-        "adopt=true compares a sample and keeps it"
+        f"{changed}Stored work of other code{work} does not count, and is drawn again. If the code "
+        "was only rewritten, adopt=true compares a sample and keeps it"
     )
 
 
@@ -201,7 +211,7 @@ def adopt(
     if not differing:
         return f"{said} and agree, so all are kept (changed: {changed})"
     names = _name_differing(other.plan, differing)
-    return f"{said}; different in {names}, so these methods or scenarios are drawn again"
+    return f"{said}; different in {names}, so they do not count for these methods or scenarios"
 
 
 def _to_compare(other: OtherBlocks) -> Iterator[BlockId]:

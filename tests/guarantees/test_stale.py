@@ -3,6 +3,7 @@
 import importlib
 import shutil
 import sys
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -456,6 +457,30 @@ def test_adopted_blocks_count_for_both_codes_and_new_ones_stand_beside(written, 
     back, _ = run_noted(written.study(), tmp_path / "out")
     assert back.outcome.n_blocks == 0
     assert_same_result(back, first)
+
+
+def test_of_several_earlier_codes_the_one_that_agrees_is_adopted(written, first, tmp_path):
+    for factor in ("3.0", "5.0", "7.0"):
+        written.sources["stale_kernel"] = KERNEL.replace("return SCALE * ", f"return {factor} * ")
+        assert run_noted(written.study(), tmp_path / "out")[0].outcome.n_blocks == 3
+    for factor in ("5.0", "2.0"):  # of the runs above, and of the first
+        written.sources["stale_kernel"] = KERNEL.replace(
+            "SCALE * np.mean(x, axis=axis)", f"np.mean(x, axis=axis) * {factor}"
+        )
+        again, notes = run_noted(written.study(), tmp_path / "out", adopt=True)
+        assert again.outcome.n_blocks == 0, notes
+        assert "and agree, so all are kept" in notes[-1]
+
+
+def test_a_filter_that_makes_warnings_errors_ends_no_run(written, first, tmp_path, capsys):
+    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
+    study = written.study()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = study.run(50, out=tmp_path / "out", **INLINE)
+        assert warnings.filters[0][0] == "error"
+    assert again.outcome.n_blocks == 3
+    assert "changed since 3 stored blocks were drawn" in capsys.readouterr().err
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,18 @@ HOLES: dict[str, Case] = {
         "W = weakref.WeakValueDictionary(c=C0)", "W['c'].c"),
     "what one thread has": held(
         "import threading\nL = threading.local()\nL.c = 2.0", "L.c"),
+    "a class of what each thread has": held(
+        "import threading\nclass L(threading.local):\n    c = 2.0\nT = L()", "T.c"),
+    "a class of executors": held(
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "class P(ThreadPoolExecutor):\n    c = 2.0\nA = P(1)", "A.c"),
+    "a class of loggers": held(
+        "import logging\nclass L(logging.Logger):\n    c = 2.0\nLOG = L('mine')", "LOG.c"),
+    "the default of a context variable": held(
+        "from contextvars import ContextVar\nV = ContextVar('v', default=2.0)", "V.get()"),
+    "a metaclass that has every name": held(
+        "class M(type):\n    def __getattr__(cls, name):\n        return 2.0\n"
+        "class C(metaclass=M):\n    pass", "C.c"),
     "an attribute of a logger": held(
         "import logging\nLOG = logging.getLogger('mine')\nLOG.c = 2.0", "LOG.c"),
     "the context of a logger": held(
