@@ -199,7 +199,7 @@ def _draws_one_by_one(drawn: AnyScenario) -> bool:
 
 
 def _stored_rows(store: Store, key: str, drawn: _Order) -> pa.Table:
-    rows = store.gather(store.index.between(key, drawn.block, drawn.block + 1))
+    rows = store.rows_between(key, drawn.block, drawn.block + 1)
     return rows.slice(0, drawn.plan.block_size)
 
 

@@ -319,7 +319,26 @@ class Store:
                 self.scan()
             if first >= n_blocks:
                 return pa.concat_tables(parts or [schema.empty_table()]).slice(0, n_rows)
-        raise StoreError(f"files in {self.files} keep changing during this run; run it again.")
+        raise self._keeps_changing()
+
+    def rows_between(self, key: str, first: int, end: int) -> pa.Table:
+        """Read the rows of a scenario's stored blocks from `first` to before `end`.
+
+        Raises
+        ------
+        StoreError
+            If other runs keep changing the files.
+        """
+        for _ in range(SCANS):
+            try:
+                return self.gather(self.index.between(key, first, end))
+            except FileNotFoundError:  # another run has merged files
+                time.sleep(PAUSE_SECONDS)
+                self.scan()
+        raise self._keeps_changing()
+
+    def _keeps_changing(self) -> StoreError:
+        return StoreError(f"files in {self.files} keep changing during this run; run it again.")
 
     def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
         """Return the slices of a scenario's blocks from `first` to before `n_blocks`, in order.

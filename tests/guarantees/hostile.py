@@ -152,8 +152,8 @@ def masked(streams, n_rep):
     return {"x": np.ma.masked_array(np.full(n_rep, 2.0), np.arange(n_rep) == 0)}
 
 
-def masked_large(x):
-    x = np.ma.masked_array(np.full(len(x), 2.0), np.arange(len(x)) == 0)
+def masked_large(z):
+    x = np.ma.masked_array(np.full(len(z), 2.0), np.arange(len(z)) == 0)
     x.data[0] = 1e9
     return {"x": x}
 
@@ -289,8 +289,10 @@ CASES = {
         of_two(lambda x: {"x": x[:5]}), r"method two of .*\(5,\)"
     ),
     "a method's rows": Case(
-        analysed_by(one=taken, two=each_replicate(lambda z: raises(), returns="x")), "LookupError",
-        **MISTAKE,
+        analysed_by(
+            one=lambda z: {"x": z[:, 0]}, two=each_replicate(lambda z: raises(), returns="x")
+        ),
+        "LookupError", **MISTAKE,
     ),
     "an exit": Case(exits, "failed with SystemExit: 3", **MISTAKE),
     "no data": Case(
@@ -335,7 +337,8 @@ CASES = {
     "a mask": Case(masked, n_failed=2, error="NaN in x", mean=2.0),
     "a mask that may be": Case(masked, mean=2.0, study={"may_be_missing": ("x",)}),
     "a method's mask": Case(
-        masked_by_method(), n_failed=2, error="NaN in x", mean=2.0
+        masked_by_method(), n_failed=2, error="NaN in x", mean=2.0,
+        study={"across_replicates": ("one",)},
     ),
     "a masked number": Case(
         row_by_row(masked_number, returns="x"), n_failed=-1, error="NaN in x", mean=2.0

@@ -354,7 +354,7 @@ HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
     "the text of an assertion": ("trial.py", '"none"', '"no"', ["Trial.simulate"]),
     "a local's name": ("helpers.py", "total", "s", ["helpers.scaled"]),
     "another way to write it": ("helpers.py", "total / 3", "total * (1 / 3)", ["helpers.scaled"]),
-    "a property of the scenario": ("trial.py", "return 0.0", "return 0", ["Trial.truth"]),
+    "a property that only a measure reads": ("trial.py", "return 0.0", "return 0", []),
     "another entry of a table": ("trial.py", '"b": 2.0', '"b": 3.0', ["TABLE"]),
     "a moved helper": (
         "trial.py", "from helpers import scaled, LIMIT",

@@ -50,6 +50,17 @@ def test_merged_files_hold_every_block_in_order(seed, tmp_path):
         assert len(store.index.of(key)) == 1, "one slice"
 
 
+def test_blocks_are_read_after_another_run_has_merged_their_files(tmp_path):
+    for part in BLOCKS:
+        write(tmp_path, part)
+    store = open_store(tmp_path)
+    before = store.rows_between("b", 1, 4)
+    store.close()
+    compact(open_store(tmp_path))
+    assert store.rows_between("b", 1, 4).equals(before)
+    assert before.num_rows == 3 * ROWS
+
+
 def test_few_files_and_large_ones_stay_as_they_are(tmp_path, monkeypatch):
     large = write(tmp_path, *[("a", block, 1) for block in range(200)])
     monkeypatch.setattr(compaction, "SMALL_BYTES", large.stat().st_size)
