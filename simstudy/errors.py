@@ -266,6 +266,13 @@ def warn(text: str, *, stacklevel: int) -> None:
     """Issue a warning; where the user's filters turn warnings into errors, print it instead.
 
     Such a filter is meant for the study's own code, and would end a run that is complete.
+
+    Parameters
+    ----------
+    text
+        The warning.
+    stacklevel
+        Frame to which the warning belongs, as in `warnings.warn`.
     """
     try:
         warnings.warn(text, stacklevel=stacklevel + 1)

@@ -136,7 +136,7 @@ class Inventory(NamedTuple):
     failed
         Stored blocks with a failed replicate.
     changed
-        What changed since stored blocks were drawn, in one line; empty if nothing did.
+        Line on the changes since stored blocks were drawn; empty if there are none.
     """
 
     plan: "Plan"

@@ -1,4 +1,4 @@
-"""What a column is that a measure may read, and where its values come from.
+"""The kinds of columns that measures may read, and the sources of their values.
 
 =============  ===============================================================================
 returned       by `simulate` or a method; stored

@@ -382,7 +382,7 @@ def _send_property(cached: Any) -> Any:
 
 def _cached_property(function: Callable[..., Any], name: str | None) -> Any:
     made: Any = functools.cached_property(function)
-    made.attrname = name  # in a class that is sent, Python does not set it
+    made.attrname = name  # Python does not set it in a class that is sent
     return made
 
 

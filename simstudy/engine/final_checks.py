@@ -66,7 +66,7 @@ unhurried: ContextVar[bool] = ContextVar("unhurried", default=False)
 
 
 class Repeated(NamedTuple):
-    """What a second drawing found.
+    """Findings of the second drawing.
 
     Attributes
     ----------

@@ -197,7 +197,7 @@ def _properties_read(
 ) -> tuple[str, ...]:
     """Name the properties of scenarios that a method reads; its scenario's code may read others.
 
-    Those that only measures read are not part of what a block depends on.
+    Blocks do not depend on properties that only measures read.
     """
     words = {word for traced in traces for word in traced.words}
     for function in filter(callable, parts):

@@ -221,7 +221,7 @@ class RunStats:
         Warnings for readers of the numbers, for example about random numbers that do not come from
         `streams`.
     notes
-        What the run did with stored blocks of other code, each in one line.
+        Comparisons and redraws of stored blocks of other code, each in one line.
     spent
         Total time of the blocks that this run drew, by key.
     """

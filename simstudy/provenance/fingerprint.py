@@ -47,7 +47,7 @@ Fingerprint = dict[str, str]
 LAZY_MODULE = "simstudy.lazy"  # module with proxies of libraries that are imported when used
 HEAP_TYPE, IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of types
 MAX_DEPTH = 100  # levels of nested values that are followed
-WHOLE = "(all of it)"  # name of the entry of a whole module
+WHOLE_MODULE = "(all of it)"  # name of the entry of a whole module
 EFFECTS = "(what it sets at its top)"  # name of the entry of such statements
 DOTTED_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -122,7 +122,7 @@ def trace_names(names: Iterable[Key]) -> Trace:
     """Fingerprint what this process has loaded under some names."""
     walk = Walk()
     for module, name in names:
-        if name == WHOLE:
+        if name == WHOLE_MODULE:
             walk.whole(module)
         else:
             walk.binding(module, name, getattr(modules.loaded_module(module), name, None))
@@ -325,14 +325,14 @@ class Walk:
         if not is_project(module):
             self._library(module)
             return
-        key = Key(_known_as(module), WHOLE)
+        key = Key(_known_as(module), WHOLE_MODULE)
         if is_passed_over(module) or key in self.texts:
             return
         file = Path(modules.origin(module) or "")
         is_compiled = not source_file(module) and file.is_file()
         text = modules.text_of(module)
         self._enter(key, hash_of(file.read_bytes()) if is_compiled else digest_of_text(text))
-        self.names[Key(module, WHOLE)] = None
+        self.names[Key(module, WHOLE_MODULE)] = None
         for name in modules.imported_modules(module):
             if not is_ours(name) or modules.is_kernel(name):
                 self.whole(name)

@@ -164,7 +164,7 @@ def state_of(value: object) -> dict[str, Any]:
 
 
 CACHED = type(functools.cache(lambda: None))
-_OF_A_LOGGER = frozenset((*vars(logging.Logger("")), "manager"))
+LOGGER_ATTRIBUTES = frozenset((*vars(logging.Logger("")), "manager"))
 
 CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     functools.partial: lambda value: (value.func, value.args, value.keywords),
@@ -181,7 +181,7 @@ CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     threading.local: lambda value: (vars(value),),
     ContextVar: lambda value: (value.name, *_set_in(value)),
     logging.Logger: lambda value: (
-        {name: held for name, held in vars(value).items() if name not in _OF_A_LOGGER},
+        {name: held for name, held in vars(value).items() if name not in LOGGER_ATTRIBUTES},
     ),
     ctypes.CDLL: lambda value: (_bytes_of(str(value._name)),),
 }

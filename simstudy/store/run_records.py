@@ -187,7 +187,8 @@ Verdicts = dict[Pair, dict[str, Any]]
 def read_verdicts(blocks: Place, rtol: Mapping[str, float]) -> Verdicts:
     """Read the comparisons of stored blocks with other code or versions.
 
-    What agreed counts whatever the tolerances are now; what differed, only for its own tolerances.
+    A verdict that blocks agree counts whatever the tolerances are now; one that they differ counts
+    only for its own tolerances.
     Damaged records are ignored.
     """
     found: Verdicts = {}

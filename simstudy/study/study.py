@@ -439,8 +439,8 @@ class Study(StudySpec):
         Returns
         -------
         list[str]
-            What was found, such as numbers that another process draws otherwise, rows that depend
-            on each other, or factors that nothing reads. Empty if there is nothing to say.
+            Warnings, for example of numbers that another process draws otherwise, of rows that
+            depend on each other, or of factors that nothing reads. Empty if all is well.
         """
         from simstudy.engine.final_checks import unhurried
 
