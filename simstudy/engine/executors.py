@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
@@ -37,6 +36,7 @@ from simstudy.errors import (
     first_few,
     how_to_install,
     nearest,
+    warn,
 )
 from simstudy.provenance.modules import ENTRY_MODULES
 
@@ -470,7 +470,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             "that itself runs a study needs backend=inline."
         )
     if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
-        warnings.warn(
+        warn(
             "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
             "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
             stacklevel=2,

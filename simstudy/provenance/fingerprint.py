@@ -147,18 +147,18 @@ def note_changes_by_run(roots: Iterable[Iterable[object]], before: Iterable[Trac
     for parts, began in zip(roots, before, strict=True):
         left = _trace(list(parts))
         if left.found != began.found:
-            _began_as.setdefault(_hash_of_trace(left), began)
+            _began_as.setdefault(_hash_of_found(left), began)
         for token, was in zip(left.tokens, began.tokens, strict=True):
             if token != was:
                 _token_began_as.setdefault(token, was)
 
 
 def _before_runs(now: Trace) -> Trace:
-    began = _began_as.get(_hash_of_trace(now), now)
+    began = _began_as.get(_hash_of_found(now), now)
     return replace(began, tokens=tuple(_token_began_as.get(token, token) for token in now.tokens))
 
 
-def _hash_of_trace(traced: Trace) -> str:
+def _hash_of_found(traced: Trace) -> str:
     return hash_of(repr(traced.found), 32)
 
 

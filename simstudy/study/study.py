@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -443,12 +442,11 @@ class Study(StudySpec):
             depend on each other, or of factors that nothing reads. Empty if all is well.
         """
         from simstudy.engine.final_checks import unhurried
+        from simstudy.engine.progress import Silent
 
         before = unhurried.set(True)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                drawn = self.run(2 * self.block_size, seed, progress=False)
+            drawn = self.run(2 * self.block_size, seed, progress=Silent())
         finally:
             unhurried.reset(before)
         return list(drawn.outcome.noticed)
