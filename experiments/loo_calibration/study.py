@@ -51,7 +51,7 @@ def answer(result: Result) -> list[str]:
     typical = rows.groupby(["n_obs", "method"])["estimate"].median().unstack()
     largest, small = typical.loc[100:].abs().max().max(), typical.loc[:50]
     least, most = (100 * small.abs().min().min(), 100 * small.abs().max().max())
-    covered = span(result, "coverage", ".0%", n_obs=[500, 1000], **model)
+    covered = span(result, "coverage", 0, n_obs=[500, 1000], **model)
     return [
         f"Both, from 100 observations on: the typical standard error of R² is within {largest:.0%} "
         f"of the true one, and intervals of 95% cover in {covered} for n of 500 and more.",
