@@ -433,7 +433,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     own_config = _read_config(module, values.pop("experiment", None), project)
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
-    study = _make_study(module, own_config, project.root)
+    study = make_study(module, own_config, project.root)
     published = _published(module, name, project)
     published_rep = published.settings.get("n_rep") or scale.replicates(study.n_rep)
     n_rep = settings.n_rep or published_rep
@@ -539,7 +539,7 @@ def _read_config(module: Any, values: Any, project: Project) -> Any:
         return build(module.Config, values or {}, prefix="experiment.")
 
 
-def _make_study(module: Any, config: Any, root: Path) -> Any:
+def make_study(module: Any, config: Any, root: Path) -> Any:
     """Call `study(config)`; its errors name their line."""
     from simstudy.study import Study
 

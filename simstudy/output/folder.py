@@ -31,6 +31,7 @@ from simstudy.output.manifest import (
     versions_of,
     write_manifest,
 )
+from simstudy.output.groups import estimates_of_groups
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import source_files, sources_digest
@@ -216,6 +217,8 @@ def publish(
         previous = clear_outputs(target, result)
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
         frames = frames_of(result) | {"claims": result.claims}
+        if result.details.replicates.store is not None:
+            frames |= {"groups": estimates_of_groups(result)}
         made.files += write_frames(result, target, frames)
         made.tables = write_tables(result, target)
         if figures:
