@@ -11,7 +11,11 @@ from simstudy.errors import ConfigError, StoreError
 from simstudy.options import build, option
 from simstudy.remote import Place, place_of
 
-OWN = ("experiment", "precision", "at_least")  # entries of a manifest's settings that are no options
+OWN = (
+    "experiment",
+    "precision",
+    "at_least",
+)  # entries of a manifest's settings that are no options
 
 
 @dataclass

@@ -16,6 +16,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output.explorer import EXPLORER, write_explorer
 from simstudy.output.formatting import frames_of, write_frames
+from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import (
     FIGURES,
     REPORT,
@@ -31,7 +32,6 @@ from simstudy.output.manifest import (
     versions_of,
     write_manifest,
 )
-from simstudy.output.groups import estimates_of_groups
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import source_files, sources_digest
@@ -228,6 +228,8 @@ def publish(
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
         content |= {"config": config or {}, INPUTS: inputs}
+        if "groups" in frames:
+            content[AVERAGES] = [each.name for each in result.details.measures if each.averages]
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}

@@ -18,6 +18,7 @@ from simstudy.lazy import pd
 from simstudy.measures import Columns, Measure
 
 GROUPS = "groups.parquet"
+AVERAGES = "averages"  # in a manifest: the measures that are means over replicates
 MAX_VALUES = 20_000  # estimates in a file: about 160 kB
 MIN_GROUPS, MAX_GROUPS = 10, 100  # of a scenario
 COUNTS = ("n_rep", "n_failed", "n_given")

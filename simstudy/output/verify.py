@@ -34,7 +34,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError, StudyError, describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted, format_time
-from simstudy.output.groups import COUNTS, GROUPS, Group, group_estimates
+from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
 from simstudy.remote import Place, place_of
 from simstudy.store.blocks import Store
@@ -170,7 +170,10 @@ def verify(
     if groups is None:
         made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
     else:
-        _check_summary(made, summary, groups, study)
+        averages = published.manifest.get(AVERAGES, [])
+        if study is not None:
+            averages = [measure.name for measure in study.measures if measure.averages]
+        _check_summary(made, summary, groups, averages)
     if study is not None:
         plan = study.plan(int(published.manifest["seed"]))
         provenance = compute_provenance(plan)
@@ -254,10 +257,9 @@ def _check_files(made: Verification, published: _Published) -> None:
 
 # The summary from the groups ------------------------------------------
 def _check_summary(
-    made: Verification, summary: pd.DataFrame, groups: pd.DataFrame, study: Study | None
+    made: Verification, summary: pd.DataFrame, groups: pd.DataFrame, averages: Sequence[str]
 ) -> None:
     """Compare each row of the summary with the mean of its groups."""
-    averages = {m.name for m in study.measures if m.averages} if study else set()
     by_row = groups.groupby("row", sort=True)
     totals = by_row[["n_rep", "n_failed", "n_given"]].sum()
     spread = by_row["estimate"].agg(["mean", "std", "count"])
@@ -481,7 +483,7 @@ class _Drawn:
         if own.empty:
             return
         size = self.plan.block_size
-        n_rep = int(own["n_rep"].max() + own["n_failed"].max())
+        n_rep = int((own["n_rep"] + own["n_failed"]).max())
         most = (group.last_block - group.first_block + 1) * size
         view = _BlocksFrom(store, group.first_block)
         replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})  # type: ignore[arg-type]
@@ -584,9 +586,7 @@ def _check_draws(
         made.unchecked.append(f"{n_wanted - done:,} groups past the budget of {budget:g} s")
 
 
-def _order(
-    plan: Plan, units: Sequence[tuple[str, Group]], seed: int
-) -> list[tuple[str, Group]]:
+def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tuple[str, Group]]:
     """A random order that begins with one group of each class of scenario."""
     shuffled = [units[at] for at in np.random.default_rng(seed).permutation(len(units))]
     kinds: dict[type, tuple[str, Group]] = {}
@@ -623,7 +623,9 @@ def _check_figures(made: Verification, result: Result, published: _Published) ->
             else:
                 made.wrong.append(f"{png}: drawn from the summary it is another picture")
     n_figures = len(result.details.figures)
-    made.said.append(f"figures: {same:,} of {n_figures:,} follow from the summary" * bool(n_figures))
+    made.said.append(
+        f"figures: {same:,} of {n_figures:,} follow from the summary" * bool(n_figures)
+    )
     if left:
         made.unchecked.append(f"figures {first_few(left)}")
 

@@ -41,7 +41,7 @@ NAMES: dict[tuple[type, ...], str] = {
     (str,): "study question outputs design made",
     (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate",
     (dict, type(None)): "part",
-    (list,): "git noticed notes drawn figures_failed tables_failed",
+    (list,): "git noticed notes drawn figures_failed tables_failed averages",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
     (int, dict): "replicates_per_scenario",
     (int, type(None)): "seed",
