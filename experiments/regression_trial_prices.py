@@ -68,7 +68,11 @@ class Config(TrialConfig):
 
 def answer(result: Result) -> str:
     """Shares of false nulls and power by the spread of prices."""
-    at = {"method": "studentized", "metric": "tweedie_1.5", "model": "random_forest"}
+    at: dict[str, Any] = {
+        "method": "studentized",
+        "metric": "tweedie_1.5",
+        "model": "random_forest",
+    }
     spreads = ["Prices(spread=0.25)", "Prices(spread=1)"]
     false, power = (
         [span(result, measure, 0, dgp=dgp, **at) for dgp in spreads]

@@ -15,7 +15,7 @@ OWN = (
     "experiment",
     "precision",
     "at_least",
-)  # entries of a manifest's settings that are no options
+)  # of a manifest's settings, no options
 
 
 @dataclass

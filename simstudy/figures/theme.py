@@ -2,9 +2,9 @@
 
 A method has one colour and one mark in all figures of a study. The colours are those of Okabe and
 Ito (2008), "Color universal design", in an order that puts the hues with the strongest contrast
-on white first, and a grey; sky blue, orange and yellow are darkened. Quantities are coloured by the
-dark part of matplotlib's plasma, whose lightness grows evenly. Every mark has a contrast of at least
-3:1 with white, as WCAG 2.2 (1.4.11) asks.
+on white first, and a grey; sky blue, orange and yellow are darkened. Quantities are coloured by
+the dark part of matplotlib's plasma, whose lightness grows evenly. Every mark has a contrast of at
+least 3:1 with white, as WCAG 2.2 (1.4.11) asks.
 """
 
 from __future__ import annotations

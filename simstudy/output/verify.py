@@ -261,39 +261,42 @@ def _check_summary(
 ) -> None:
     """Compare each row of the summary with the mean of its groups."""
     by_row = groups.groupby("row", sort=True)
-    totals = by_row[["n_rep", "n_failed", "n_given"]].sum()
-    spread = by_row["estimate"].agg(["mean", "std", "count"])
-    weighted = groups["estimate"] * groups["n_given"]
-    means = weighted.groupby(groups["row"]).sum(min_count=1) / totals["n_given"].where(
-        totals["n_given"] > 0
-    )
-    rows = summary.reindex(totals.index)
+    sums: dict[Any, Any] = by_row[list(COUNTS)].sum().to_dict("index")
+    spread: dict[Any, Any] = by_row["estimate"].agg(["mean", "std", "count"]).to_dict("index")
+    weighted = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum(min_count=1)
+    records = summary.to_dict("records")
     n_exact = n_near = 0
-    for at, row in rows.iterrows():
+    for at, totals in sums.items():
+        row, of_groups = records[at], spread[at]
         for name in COUNTS:
-            if row[name] != totals.loc[at, name]:
+            if row[name] != totals[name]:
                 made.wrong.append(
-                    f"{_place(row)}: {name} is {row[name]:,}, its groups have "
-                    f"{totals.loc[at, name]:,}"
+                    f"{_place(row)}: {name} is {row[name]:,}, its groups have {totals[name]:,}"
                 )
-        unit = _unit(row)
         if row["measure"] in averages:
             n_exact += 1
-            if _far(row["estimate"], means[at], RTOL * unit):
-                made.wrong.append(_both(row, means[at], "the mean of its groups is"))
-        elif math.isfinite(row["estimate"]) and spread.loc[at, "count"] > 2:
-            n_near += 1
-            mean, sd, count = spread.loc[at]
-            size = row["n_given"] / count  # replicates of a group: its bias is of order sd/√size
-            allowed = MAX_DEVIATION * sd / math.sqrt(count) + 3 * sd / math.sqrt(max(size, 1))
-            if _far(row["estimate"], mean, allowed + RTOL * unit):
+            mean = float(weighted[at]) / totals["n_given"] if totals["n_given"] else math.nan
+            if _far(row["estimate"], mean, RTOL * _unit(row)):
                 made.wrong.append(_both(row, mean, "the mean of its groups is"))
-        if (text := _odd_error(row, *spread.loc[at, ["std", "count"]])) and by_row.ngroups:
-            made.wrong.append(text)
+        elif math.isfinite(row["estimate"]) and of_groups["count"] > 2:
+            n_near += 1
+            if _far(row["estimate"], of_groups["mean"], _allowed(row, **of_groups)):
+                made.wrong.append(_both(row, of_groups["mean"], "the mean of its groups is"))
+        made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
-    if len(rows) < len(summary):
-        made.unchecked.append(f"{len(summary) - len(rows):,} rows of the summary without groups")
+    if len(sums) < len(summary):
+        made.unchecked.append(f"{len(summary) - len(sums):,} rows of the summary without groups")
+
+
+def _allowed(row: Mapping[str, Any], mean: float, std: float, count: int) -> float:
+    """How far a measure that is no mean may lie from the mean of its groups.
+
+    Its bias in a group of n replicates is of the order of its standard error there over √n.
+    """
+    size = max(row["n_given"] / count, 1)
+    chance = MAX_DEVIATION * std / math.sqrt(count)
+    return chance + 3 * std / math.sqrt(size) + RTOL * (_unit(row) + abs(mean))
 
 
 def _unit(row: Mapping[str, Any]) -> float:
@@ -432,6 +435,7 @@ class _Drawn:
         return self.rows_by_key[key]
 
     def __post_init__(self) -> None:
+        self.records: list[Any] = self.summary.to_dict("records")
         measures = self.study.bound_measures(self.plan.seed)
         self.measures = list(measures)
         if "convergence_rate" in set(self.summary["measure"]):
@@ -494,7 +498,7 @@ class _Drawn:
             values = group_estimates(measure, columns, [whole], size)
             for cell in range(len(values["estimate"])):
                 if at in own.index:
-                    listed, row = own.loc[at], self.summary.iloc[at]
+                    listed, row = own.loc[at], self.records[at]
                     found = {name: part[cell, 0] for name, part in values.items()}
                     yield from self._differing(measure, row, listed, found, group)
                 at += 1

@@ -189,7 +189,9 @@ HONEST = {
     "by precision": {"run": {"n_rep": 200, "precision": {"mse": "6%"}, "max_rep": 2000}},
     "numbers by scenario": {"run": {"n_rep": {"n_obs=5": 300, "n_obs=10": 475}}},
     "a block that ends early": {"run": {"n_rep": 990}},
-    "groups of replicates": {"study": {"rules": Rules(group_size=5, may_be_missing=("lower", "upper"))}},
+    "groups of replicates": {
+        "study": {"rules": Rules(group_size=5, may_be_missing=("lower", "upper"))}
+    },
     "few blocks": {"run": {"n_rep": 40}},
 }  # fmt: skip
 
