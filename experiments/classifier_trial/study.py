@@ -48,7 +48,7 @@ def answer(result: Result) -> str:
     rows = result.select(measure="power").drop_duplicates("method").set_index("method")
     others = rows.drop("true")["estimate"]
 
-    def power(method: str) -> str:
+    def power(method: object) -> str:
         return in_words(rows.loc[method], percent=True, decimals=1)
 
     return (

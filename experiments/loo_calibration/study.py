@@ -17,6 +17,8 @@ Performance  Relative error of the standard error (root mean square over true), 
              variance, and nothing to its mean square.
 """
 
+from typing import Any
+
 from experiments._answers import span
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
@@ -46,7 +48,7 @@ class Config(CellsConfig):
 
 def answer(result: Result) -> list[str]:
     """How far each standard error is from the true one, by sample size."""
-    model = {"compared": "model", "utility": "r2_published"}
+    model: dict[str, Any] = {"compared": "model", "utility": "r2_published"}
     rows = result.select(measure="relative_error", **model)
     typical = rows.groupby(["n_obs", "method"])["estimate"].median().unstack()
     largest, small = typical.loc[100:].abs().max().max(), typical.loc[:50]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -162,9 +162,8 @@ def _loss(name: str, rows: pd.DataFrame) -> pd.Series | None:
 def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[_Gap]:
     """The two best methods of each scenario and cell, with the error of their difference."""
     others = [each for each in (*factor_names(result.plan), *result.plan.axes) if each != axis]
-    known: dict[tuple[str, str], Mapping[tuple[str, ...], float]] = {}
-    places = rows[others].astype(str).apply(tuple, axis=1) if others else [()] * len(rows)
-    for place, several in rows.assign(place=list(places)).groupby("place", sort=False):
+    known: dict[tuple[str, str], Mapping[str, float]] = {}
+    for place, several in rows.assign(place=_places(rows, others)).groupby("place", sort=False):
         if len(several) < 2:
             continue
         best, second = several.sort_values("loss", kind="stable").iloc[:2].to_dict("records")
@@ -172,12 +171,18 @@ def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[
         pair = str(best[axis]), str(second[axis])
         if pair not in known:
             frame = result.contrast(name, axis=axis, first=pair[0], second=pair[1])
-            at = frame[others].astype(str).apply(tuple, axis=1) if others else [()] * len(frame)
-            known[pair] = dict(zip(at, frame["mcse"], strict=True))
-        error = known[pair].get(tuple(place), math.nan)
+            known[pair] = dict(zip(_places(frame, others), frame["mcse"], strict=True))
+        error = known[pair].get(str(place), math.nan)
         if not math.isclose(size, abs(second["estimate"] - best["estimate"]), abs_tol=1e-12):
             error = best["mcse"] + second["mcse"]  # on two sides of the ideal value: at most
         yield _Gap(*pair, size, error)
+
+
+def _places(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The scenario and cell of each row, as text."""
+    if not names:
+        return [""] * len(rows)
+    return ["|".join(map(str, each)) for each in zip(*(rows[n] for n in names), strict=True)]
 
 
 # Failures -------------------------------------------------------------
@@ -186,7 +191,7 @@ def _failures(result: Result, axis: str) -> str:
     if not result.n_failed:
         return ""
     failures, n = result.failures, sum(result.n_rep.values())
-    counts = {"": result.n_failed}
+    counts: dict[Any, int] = {"": result.n_failed}
     if axis in failures:
         counts = failures.groupby(axis, sort=False).size().to_dict()
     each = [

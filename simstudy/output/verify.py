@@ -490,7 +490,7 @@ class _Drawn:
         n_rep = int((own["n_rep"] + own["n_failed"]).max())
         most = (group.last_block - group.first_block + 1) * size
         view = _BlocksFrom(store, group.first_block)
-        replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})  # type: ignore[arg-type]
+        replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})
         columns = replicates.columns(key, names_read(self.measures))
         whole = Group(0, 0, group.last_block - group.first_block)
         at = rows.start
