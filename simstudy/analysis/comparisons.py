@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.estimates import Undefined
-from simstudy.analysis.summary import REMARK, cell_rows, factor_names
+from simstudy.analysis.summary import WARNING, cell_rows, factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import StudyError, UndefinedError, nearest
@@ -175,4 +175,4 @@ class _Contrast:
 def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:
     names = list(dict.fromkeys([*factors, *(name for row in rows for name in row)]))
     frame = pd.DataFrame(rows, columns=names)
-    return frame.fillna({REMARK: ""}) if REMARK in frame else frame
+    return frame.fillna({WARNING: ""}) if WARNING in frame else frame

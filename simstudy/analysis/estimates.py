@@ -33,7 +33,7 @@ Prepare = Callable[[Columns], Columns]
 Found = dict[tuple[str, str], Estimates]
 """Estimates by scenario key and the measure's name."""
 
-NOTHING = {"reason": "", "remark": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
+NOTHING = {"reason": "", "warning": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
 
 
 @dataclass

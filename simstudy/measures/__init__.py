@@ -81,6 +81,7 @@ from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.condition import given
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
+from simstudy.measures.control_variates import Control, control, controlled
 from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
     bias_eliminated_coverage,
@@ -113,10 +114,15 @@ from simstudy.measures.estimation import (
     variance,
 )
 from simstudy.measures.failures import all_methods
+from simstudy.measures.importance_sampling import (
+    weighted_mean,
+    weighted_proportion,
+)
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
 from simstudy.measures.proportions import level_share, proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
+from simstudy.measures.rao_blackwell import conditional
 from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.sbc import rank_check
 from simstudy.measures.testing import (
@@ -127,12 +133,6 @@ from simstudy.measures.testing import (
     type_1_error,
     type_s_rate,
 )
-from simstudy.measures.variance_reduction.control_variates import Control, control, controlled
-from simstudy.measures.variance_reduction.importance_sampling import (
-    weighted_mean,
-    weighted_proportion,
-)
-from simstudy.measures.variance_reduction.rao_blackwell import conditional
 
 __all__ = [
     "Columns",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
+from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext, inherited
 from simstudy.measures.proportions import flags
 
 
@@ -36,10 +36,9 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
     Measure
         The same measure, NaN with a reason if no replicate meets the condition.
     """
-    inherited: dict[str, Any] = {each.name: getattr(measure, each.name) for each in fields(Measure)}
     formula = measure.formula
     return _WithinCondition(
-        **inherited
+        **inherited(measure)
         | {
             "name": name or measure.name,
             "reads": tuple(dict.fromkeys((*measure.reads, condition))),
@@ -63,15 +62,15 @@ class _WithinCondition(Measure):
         return self.base.resamples
 
     @property
-    def remarks(self) -> bool:
-        return self.base.remarks
+    def warns(self) -> bool:
+        return self.base.warns
 
     @property
     def needs_independence(self) -> str:
         return self.base.needs_independence
 
     def bind(self, context: MeasureContext) -> Measure:
-        return replace(self, base=self.base.bind(context), group_size=context.group_size)
+        return replace(self, base=self.base.bind(context))
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(self._restricted(columns))

@@ -31,7 +31,7 @@ from simstudy.measures.core import (
     Measure,
     root_mean,
 )
-from simstudy.measures.intervals import Interval
+from simstudy.measures.intervals import Interval, WilsonInterval
 from simstudy.measures.moments import (
     NORMAL_IS_INDEPENDENT,
     Mcse,
@@ -363,7 +363,7 @@ def bias_eliminated_coverage(
         name=name,
         formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", BINOMIAL if mcse == "normal" else INFLUENCE),
         reads=reads,
-        bounds="wilson",
+        interval=WilsonInterval(),
         ddof=0,
         axes=axes,
         limits=limits,

@@ -17,6 +17,7 @@ from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import INFLUENCE, NORMAL, Formula, MeasureContext
 from simstudy.measures.estimation import two_powers
+from simstudy.measures.intervals import StudentInterval
 from simstudy.measures.moments import (
     Mcse,
     Means,
@@ -89,8 +90,8 @@ def relative_precision(
             "variance of the reference's θ̂ᵢ / variance of the method's, less 1",
             NORMAL if mcse == "normal" else INFLUENCE,
         ),
-        span=(-1.0, np.inf),
-        fewest=3,
+        interval=StudentInterval(low=-1.0),
+        min_rep=3,
         reads=(estimate,),
         derive=partial(of.derive, estimate=estimate, axis=axis, reference=reference),
         terms=partial(of.terms, estimate=estimate),
@@ -110,15 +111,14 @@ class _RelativePrecision(MomentMeasure):
     reference: int | str
 
     def bind(self, context: MeasureContext) -> MomentMeasure:
-        grouped = self.of_groups(context.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
-            return grouped
+            return self
         axis = _place("axis", self.axis, list(context.axes))
         labels = [*context.axes.values()][axis] if axis < len(context.axes) else ()
         reference = _place("reference", self.reference, labels)
         assert isinstance(self.derive, partial)
         derive = partial(self.derive, axis=axis, reference=reference)
-        return replace(grouped, axis=axis, reference=reference, derive=derive)
+        return replace(self, axis=axis, reference=reference, derive=derive)
 
 
 # ---------------------------------------------------------------- which replicates

@@ -138,7 +138,7 @@ def test_influence_has_mean_zero_and_its_spread_is_the_error(measure):
     found = measure.influence(columns)
     assert np.abs(np.nanmean(found.psi, axis=0)).max() < rounding(measure, columns)
     estimate, mcse, *_ = measure.estimate(columns)
-    if measure.bounds == "wilson":  # a share of 0 or 1 varies not at all, and is not certain
+    if measure.interval.is_proportion:  # a share of 0 or 1 varies not at all, and is not certain
         varies = (estimate > 0) & (estimate < 1)
         assert (mcse[~varies] > 0).all()
         mcse = np.where(varies, mcse, 0.0)

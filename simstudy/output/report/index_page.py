@@ -27,7 +27,7 @@ from simstudy.validation import file_name
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes
-STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
+STATES = {"fine": "finished", "warning": "with warnings", "wrong": "not in order"}
 OTHER_STUDIES = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # folders of a project's pages on documents
 Claim = Mapping[Any, Any]  # a row for the page
@@ -92,9 +92,9 @@ class Study(NamedTuple):
     part
         Document and group of the study, from its manifest.
     mark
-        CSS class of its worst remark; `fine` if there is none.
+        CSS class of its worst warning; `fine` if there is none.
     n_wrong
-        Number of remarks about failures; these come first.
+        Number of warnings about failures; these come first.
     captions
         Captions by figure; also their alternative texts.
     """
@@ -142,7 +142,7 @@ class _Reader:
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
         rest = [*_noteworthy(manifest, claims)]
         rest += [f"{REPORT} is not here"] * (not has_report)
-        mark = "wrong" if wrong else "remark" if rest else "fine"
+        mark = "wrong" if wrong else "warning" if rest else "fine"
         (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
         entry = {
             "name": name,
@@ -151,7 +151,7 @@ class _Reader:
             "question": manifest.get("question", ""),
             "answer": manifest.get("answer", []),
             "state": STATES[mark],
-            "remarks": wrong + rest,
+            "warnings": wrong + rest,
             "scenarios": manifest["scenarios"],
             "replicates": manifest["replicates"],
             "replicates_per_scenario": {"least": least, "most": most},
@@ -216,7 +216,7 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str
 
 
 def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
-    """Remarks: too few replicates, missing data, warnings."""
+    """Warnings: too few replicates, missing data, warnings."""
     config, (least, most) = manifest["config"], _sizes(manifest)
     if not config.get("precision") and least < (config.get("n_rep") or 0):
         yield f"{from_to(least, most)} of {config['n_rep']:,} replicates in each scenario"
