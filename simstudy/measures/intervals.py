@@ -255,24 +255,63 @@ class StudentInterval:
             Monte Carlo standard error of the estimate.
         level
             Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        Interval
+            Lower and upper limit in each cell.
         """
-        found = student(influence.estimate, mcse, influence.n_independent - 1, level=level)
-        return self.within(found)
+        limits = student(influence.estimate, mcse, influence.n_independent - 1, level=level)
+        return self.within(limits)
 
     def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
-        """Return the MCSE; of a measure of events that error after one more replicate, if it is 0.
+        """Return the MCSE; for a measure of events, if it is 0, the error with one more replicate.
 
         The influence on a measure of events vanishes in a sample in which all replicates are alike.
+
+        Parameters
+        ----------
+        influence
+            Estimate, influences and numbers of replicates.
+        mcse
+            Monte Carlo standard error of the estimate.
+
+        Returns
+        -------
+        float array (*cells)
+            The error; 0 only for measures that do not count events.
         """
         del influence
         return mcse
 
     def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
-        """Compute how far one event moves the estimate: 1/n for a share of n replicates."""
+        """Compute how far one event moves the estimate: 1/n for a share of n replicates.
+
+        Parameters
+        ----------
+        influence
+            Estimate and numbers of replicates.
+
+        Returns
+        -------
+        float array (*cells)
+            The distance; 0 for measures that do not count events.
+        """
         return np.zeros(np.shape(influence.estimate))
 
     def within(self, limits: Interval) -> Interval:
-        """Cut limits to the values that the measure can have."""
+        """Cut limits to the values that the measure can have.
+
+        Parameters
+        ----------
+        limits
+            Lower and upper limit in each cell.
+
+        Returns
+        -------
+        Interval
+            The limits within `low` and `high`.
+        """
         if (self.low, self.high) == (-np.inf, np.inf):
             return limits
         return Interval(*(np.asarray(np.clip(limit, self.low, self.high)) for limit in limits))
@@ -287,6 +326,11 @@ class WilsonInterval(StudentInterval):
 
     A proportion that was adjusted has that of as many independent trials as give its error, and
     Student's interval if it is not in [0, 1].
+
+    Parameters
+    ----------
+    low, high
+        Always 0 and 1.
     """
 
     low: float = 0.0
@@ -399,6 +443,8 @@ class RatioInterval(StudentInterval):
 
     Parameters
     ----------
+    low
+        Always 0.
     above, below
         The two proportions. Without them it is Student's interval.
     """

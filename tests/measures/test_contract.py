@@ -67,7 +67,7 @@ MEASURES = {
     ],
     "relative_bias": [m.relative_bias(X, TRUTH)],
     "relative_error_model_se": [m.relative_error_model_se(X, "se")],
-    "relative_precision": [m.relative_precision(X), m.relative_precision(X, replicates="own")],
+    "relative_precision": [m.relative_precision(X)],
     "rmse": [m.rmse(X, TRUTH)],
     "run_time": [m.run_time("se")],
     "sensitivity": [m.sensitivity("reject", effect="given")],
