@@ -13,16 +13,8 @@ from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
-from simstudy.tables.cells import (
-    Grid,
-    Heading,
-    as_markdown,
-    as_text,
-    format_cell,
-    format_digits,
-)
-from simstudy.tables.latex import as_latex
-from simstudy.tables.rounding import to_decimals, with_error, without_error
+from simstudy.tables.cells import Grid, Heading, as_latex, as_markdown, as_text
+from simstudy.tables.rounding import to_decimals, with_commas, with_error, without_error
 from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
@@ -75,13 +67,14 @@ class Column:
         if not is_number(value):
             return _format_value(value)
         if self.mcse:
-            error = float(mcse) if is_number(mcse) else math.nan
-            return format_cell(with_error(value, error, percent=self.percent))
+            known = float(mcse) if is_number(mcse) else math.nan
+            digits, error = map(with_commas, with_error(value, known, percent=self.percent))
+            return f"{digits} ({error})" if error else digits
         if self.decimals is not None:
-            return format_digits(to_decimals(value, self.decimals, percent=self.percent))
+            return with_commas(to_decimals(value, self.decimals, percent=self.percent))
         if isinstance(value, numbers.Integral) and not self.percent:
-            return format_digits(str(int(value)))
-        return format_digits(without_error(value, percent=self.percent))
+            return f"{int(value):,}"
+        return with_commas(without_error(value, percent=self.percent))
 
     def _has_words_for(self, value: Any) -> bool:
         """Whether a value has a label."""
@@ -115,9 +108,23 @@ class Table:
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        _check_texts(self.caption, self.notes)
-        _check_frame(self.frame)
+        if not isinstance(self.caption, str) or not self.caption.strip():
+            raise TableError(
+                f"caption={self.caption!r} is not a caption. Give a sentence that says what the "
+                "table shows."
+            )
+        if isinstance(self.notes, str):
+            raise TableError(
+                f"notes={self.notes!r} is one text: give a list of sentences, [{self.notes!r}]."
+            )
         names = list(self.frame.columns)
+        strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
+        if strange or not names:
+            found = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
+            raise TableError(
+                f"the columns of a table need distinct names, which are text; found: {found}. "
+                "Name them, and make an index a column with reset_index()."
+            )
         for name in [*self.columns, *self._errors]:
             if name not in names:
                 raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
@@ -230,27 +237,6 @@ def _heading(name: str, how: Column) -> str:
     return f"{heading}, %" if how.percent and "%" not in heading else heading
 
 
-# ---------------------------------------------------------------- checks
-def _check_texts(caption: Any, notes: Any) -> None:
-    if not isinstance(caption, str) or not caption.strip():
-        raise TableError(
-            f"caption={caption!r} is not a caption. Give a sentence that says what the table shows."
-        )
-    if isinstance(notes, str):
-        raise TableError(f"notes={notes!r} is one text: give a list of sentences, [{notes!r}].")
-
-
-def _check_frame(frame: Any) -> None:
-    names = list(frame.columns)
-    strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
-    if strange or not names:
-        names_text = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
-        raise TableError(
-            f"the columns of a table need distinct names, which are text; found: {names_text}. "
-            "Name them, and make an index a column with reset_index()."
-        )
-
-
 def _check_errors(column: pd.Series) -> None:
     """Refuse a column that is not a Monte Carlo standard error."""
     for value in column.tolist():
@@ -262,7 +248,6 @@ def _check_errors(column: pd.Series) -> None:
         )
 
 
-# ---------------------------------------------------------------- files
 class SavedTable(NamedTuple):
     """The files of a table.
 
