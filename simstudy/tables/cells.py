@@ -27,7 +27,7 @@ LATEX: Final = str.maketrans(
     | {letter: f"\\{letter}" for letter in "{}$&#%_"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "′": "$'$"}
-    | {letter: f"$\\{''.join(name)}$" for letter, *name in SIGNS.split()}
+    | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
     | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
     | {"⁻": r"\textsuperscript{$-$}"}

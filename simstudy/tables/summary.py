@@ -242,7 +242,7 @@ def ranked_methods(
     ranked = summary[summary[MEASURE] == measure]
     paired: dict[tuple[str, str], pd.DataFrame] = {}
 
-    def differences(scenario: str, methods: list[str], best: str) -> Iterator[tuple[float, float]]:
+    def differences(scenario: str, methods: list[str], best: str) -> Iterator[tuple[Any, ...]]:
         for method in methods:
             if method == best:
                 yield math.nan, math.nan
@@ -250,8 +250,7 @@ def ranked_methods(
             if (method, best) not in paired:
                 frame = result.contrast(measure, axis=axis, first=method, second=best)
                 paired[method, best] = frame.set_axis(_identities(frame[factors]))
-            row = paired[method, best].loc[scenario]
-            yield float(row["estimate"]), float(row["mcse"])
+            yield tuple(paired[method, best].loc[scenario, ["estimate", "mcse"]])
 
     parts = []
     for scenario, rows in ranked.groupby(_identities(ranked[factors]), sort=False):

@@ -18,7 +18,7 @@ def test_it_lists_the_studies_of_a_project_whatever_else_is_there(tmp_path):
     done = simstudy(tmp_path, "index")
     assert (done.returncode, done.stdout) == (0, "results/index.html\n"), done.stderr
     said = json.loads((tmp_path / "results" / "index.json").read_text())
-    assert [study["remarks"] for study in said["studies"]] == [[]]
+    assert [study["warnings"] for study in said["studies"]] == [[]]
     (other,) = said["others"]
     assert other["folder"] == "broken"
 
