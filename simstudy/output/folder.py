@@ -280,7 +280,7 @@ def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list
         try:
             return list(Parallel(n_workers)(map(delayed(draw), names)))
         except Exception:  # a figure that only this process can make, or a worker was killed
-            pass
+            forget_unfinished(folder / FIGURES)
     return list(map(draw, names))
 
 
