@@ -171,13 +171,6 @@ def test_a_value_of_the_environment_is_in_no_file(flags, project, capsys, monkey
     assert json.loads(path.read_text())["config"]["label"] == "${oc.env:TOKEN}"
 
 
-def test_cells_of_a_sweeps_table_are_no_formulas(project, capsys):
-    with inside(project):
-        said(capsys, "-m", "experiment=last", "figures=false", "experiment.label=-x,a")
-    (path,) = (project / "results" / "sweeps").glob("*/summary.csv")
-    assert set(pd.read_csv(path)["experiment.label"]) == {"'-x", "a"}
-
-
 def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
