@@ -16,7 +16,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
@@ -33,8 +32,6 @@ from simstudy.cli.composition import (
     parse_overrides,
     register,
     resolve,
-    setting_of,
-    short_name,
     typed_overrides,
 )
 from simstudy.cli.exit_status import (
@@ -49,10 +46,9 @@ from simstudy.cli.exit_status import (
 )
 from simstudy.cli.project import ALL, COMMANDS, Project, default_group, members
 from simstudy.cli.runs import Outcome, carry_out
-from simstudy.cli.settings import NAMES, SILENT, Settings
+from simstudy.cli.settings import SILENT, setting_of, short_name
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
-from simstudy.options import build
 
 MULTIRUN = ("-m", "--multirun")
 OUTCOMES = "jobs"  # a file for each run, named by its number
@@ -88,7 +84,6 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     begun_sweeps.clear()
     with hydra_process([program, *overrides, *flags]), errors_in_one_line():
         parsed = parse_overrides(overrides)
-        _check_shared_settings(parsed)
         register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
         folder, name = config_location(project)
         start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)
@@ -134,17 +129,6 @@ def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
         names, is_sweep = members((groups or [default_group(project)])[-1], project), True
     named = [f"experiment={','.join(names)}"] if names else []
     return [*MULTIRUN[:1] * (is_sweep or len(names) > 1), *named, *rest]
-
-
-def _check_shared_settings(overrides: Sequence[Override]) -> None:
-    """Refuse a setting that would be refused in every run of a sweep."""
-    given = {each.key_or_group: each.value() for each in overrides if not each.is_sweep_override()}
-    plain = {
-        name: value
-        for name, value in given.items()
-        if name in NAMES and isinstance(value, bool | int | float | str) and "${" not in str(value)
-    }
-    build(Settings, plain)
 
 
 def _sweep_folder(overrides: Sequence[str]) -> str:
@@ -319,7 +303,6 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """One table of all estimates, with a column for each override, state and seconds."""
     import pandas as pd
 
-    from simstudy.output.explorer import EXPLORER, write_explorer
     from simstudy.tables.table import as_csv
 
     frames = []
@@ -335,9 +318,6 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     table = table.astype(dict.fromkeys(mixed, "string"))
     table.to_parquet(folder / "summary.parquet", index=False)
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
-    if "measure" in table:
-        estimates = table[table["measure"].notna()]
-        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 
 def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:

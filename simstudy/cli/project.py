@@ -26,6 +26,7 @@ from simstudy.options import read_settings as read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
 FOLDER = "experiments"
+RESULTS = "results"
 TEMPLATE = Path(__file__).parent / "template"
 FIRST_STUDY = "proportion_interval"
 COMMANDS = (
@@ -65,6 +66,10 @@ class Project:
     def conf(self) -> Path:
         """The folder of published settings and config overrides."""
         return self.root / "conf"
+
+    def experiments(self) -> list[str]:
+        """The names of the experiments, in order; none if there is no folder of experiments."""
+        return experiment_names(self.root) if (self.root / FOLDER).is_dir() else []
 
     def options(self, group: str) -> list[str]:
         """The names in a config group, of the project and the package."""

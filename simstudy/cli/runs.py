@@ -17,7 +17,7 @@ from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from simstudy.cli.composition import Run
+    from simstudy.cli.settings import Run
 
 
 @dataclass(frozen=True)
