@@ -77,7 +77,6 @@ def test_a_group_that_does_not_exist_is_refused(project):
         (f"{TWO}    experiments: [a]\n", "ours.yaml: a is listed 2 times: leave it in one part"),
         (TWO, "write a list, each with title and experiments"),
         ("parts: [a, b]\n", "ours.yaml: parts is ['a', 'b']: write a list, each with"),
-        ("parts:\n  - {title: T, experiments: [a], x: 1}\n", "write a list, each with title and"),
         ("titel: x\n", "ours.yaml: parts is None: write a list, each with title and experiments"),
     ],
 )
