@@ -215,7 +215,7 @@ def check(config: Any) -> None:
     """
     from pydantic import ValidationError
 
-    model = _model(type(config))
+    model = _model(config.__class__)
     given = {name: getattr(config, name) for name in model.model_fields}
     try:
         checked = model.model_validate(given)

@@ -304,7 +304,7 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
         is_there = path.is_file()
         rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
         taken = {name: f"override {name}" for name in own if name in rows}
-        frames.append(rows.assign(**{taken.get(name, name): own[name] for name in own}))
+        frames.append(rows.assign(**{taken.get(n, str(n)): text for n, text in own.items()}))
     table = pd.concat(frames, ignore_index=True)
     mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
     table = table.astype(dict.fromkeys(mixed, "string"))

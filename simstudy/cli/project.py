@@ -263,7 +263,7 @@ def read_group(name: str, project: Project) -> list[dict[str, Any]]:
     if name not in known:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
     where = f"conf/{GROUPS_FOLDER}/{name}.yaml"
-    parts = read_settings(project.root / where).get("parts")
+    parts: Any = read_settings(project.root / where).get("parts")
     try:
         names = [each for part in parts for each in part["experiments"] if part["title"]]
     except (KeyError, TypeError):

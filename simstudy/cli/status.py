@@ -144,8 +144,11 @@ class Inventory(NamedTuple):
 
         if shard is None:
             return self
-        sets = (blocks_of_shard(self.plan, blocks, shard) for blocks in self[1:4])
-        return Inventory(self.plan, *sets, self.changed)  # type: ignore[misc]
+        every, missing, failed = (
+            blocks_of_shard(self.plan, blocks, shard)
+            for blocks in (self.every, self.missing, self.failed)
+        )
+        return Inventory(self.plan, every, missing, failed, self.changed)
 
     def gaps(self, n_shards: int) -> tuple[list[int], float]:
         """The shards with missing blocks, and how many whole shards of work are missing."""
