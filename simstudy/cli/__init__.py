@@ -45,8 +45,9 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
 def _run_command(project: "Project", arguments: Sequence[str]) -> int:
     """Run a command: studies are run by the Hydra application, all others by Typer."""
-    from simstudy.cli.project import COMMANDS
+    from simstudy.cli.project import COMMANDS, check_encoding
 
+    check_encoding(arguments)
     first = arguments[0] if arguments else ""
     is_help = first in ("", "--help", "-h") and len(arguments) < 2 and project.script is None
     if first != "run" and (first in COMMANDS or first in OWN_FLAGS or is_help):

@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -86,6 +86,16 @@ def program_name(script: str | None) -> str:
     path = Path(script).resolve()
     is_here = os.path.exists(path.name) and os.path.samefile(path.name, path)
     return f"python {path.name if is_here else shlex.quote(str(path))}"
+
+
+def check_encoding(texts: Sequence[str]) -> None:
+    """Refuse arguments that are not valid text in the locale's encoding."""
+    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
+        raise ConfigError(
+            f"{' '.join(texts)} has letters that the locale's encoding, "
+            f"{sys.getfilesystemencoding()}, does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, "
+            "before the command"
+        )
 
 
 # ---------------------------------------------------------------- experiments
