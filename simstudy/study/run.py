@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from simstudy.analysis.precision import grown_until_precise
-from simstudy.analysis.result import Result, remarks_of
+from simstudy.analysis.result import Result, warnings_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
@@ -157,7 +157,7 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
         return
     texts = list(result.outcome.noticed)
     if options.is_all:
-        texts += remarks_of(result)
+        texts += warnings_of(result)
     for text in texts:
         warn(text, stacklevel=stacklevel + 1)
 

@@ -14,6 +14,7 @@ from simstudy.design.reprs import format_names, shown
 from simstudy.engine.columns import derived_at_drawing, read_by
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
+from simstudy.measures.groups import bind
 from simstudy.study.validation import check_declared
 from simstudy.validation import check_whole
 
@@ -184,7 +185,7 @@ class StudySpec:
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
         context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
-        return tuple(measure.bind(context) for measure in self.measures)
+        return tuple(bind(measure, context) for measure in self.measures)
 
     def plan(self, seed: int = 1) -> Plan:
         """The plan of the study, without the number of replicates."""

@@ -18,7 +18,7 @@ REPLICATE_COLUMNS = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "
 RESERVED_NAMES = (*REPLICATE_COLUMNS, "data")
 SUMMARY_COLUMNS = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
-    *("variance_reduction", "n_effective", "remark"),
+    *("variance_reduction", "n_effective", "warning"),
 )
 SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
 
