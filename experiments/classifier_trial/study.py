@@ -13,6 +13,8 @@ Performance  Power, mean sensitivity, and the share of test sets whose threshold
              100,000 replicates.
 """
 
+from typing import Any
+
 import numpy as np
 
 from experiments.classifier_trial.claims import CLAIMS
@@ -48,7 +50,7 @@ def answer(result: Result) -> str:
     rows = result.select(measure="power").drop_duplicates("method").set_index("method")
     others = rows.drop("true")["estimate"]
 
-    def power(method: object) -> str:
+    def power(method: Any) -> str:
         return in_words(rows.loc[method], percent=True, decimals=1)
 
     return (

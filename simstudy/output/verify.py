@@ -33,6 +33,7 @@ from simstudy.engine.work_queue import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError, StudyError, describe, first_few
 from simstudy.lazy import pd
+from simstudy.measures import Measure
 from simstudy.output.formatting import counted, format_time
 from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
@@ -182,8 +183,8 @@ def verify(
         _check_claims(made, study, light, published.table("claims"))
         if groups is not None:
             _check_draws(
-                made, study, plan, provenance, summary, groups, share=share, budget=budget,
-                workers=Workers(n_jobs=n_jobs), where=where,
+                made, light.details.measures, plan, provenance, summary, groups, share=share,
+                budget=budget, workers=Workers(n_jobs=n_jobs), where=where,
             )  # fmt: skip
         if figures:
             _check_figures(made, light, published)
@@ -381,7 +382,7 @@ def _without_replicates(
     n_rep = manifest["replicates_per_scenario"]
     sizes = n_rep if isinstance(n_rep, dict) else dict.fromkeys(plan.keys, n_rep)
     details = Details(
-        replicates=_NoReplicates(plan, sizes),  # type: ignore[arg-type]
+        replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),  # type: ignore[arg-type]
         declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,
@@ -423,7 +424,7 @@ def _check_claims(
 class _Drawn:
     """The choice of groups, and the comparison of what is drawn."""
 
-    study: Study
+    measures: Sequence[Measure]
     plan: Plan
     provenance: RunProvenance
     summary: pd.DataFrame
@@ -436,16 +437,6 @@ class _Drawn:
 
     def __post_init__(self) -> None:
         self.records: list[Any] = self.summary.to_dict("records")
-        measures = self.study.bound_measures(self.plan.seed)
-        self.measures = list(measures)
-        if "convergence_rate" in set(self.summary["measure"]):
-            known = {measure.name for measure in measures}
-            if "convergence_rate" not in known:
-                from simstudy.measures import convergence_rate
-                from simstudy.store.arrow_schema import CONVERGED
-
-                added = convergence_rate(CONVERGED).of_groups(self.plan.group_size)
-                self.measures.append(added)
         n, n_rows = len(self.plan.keys), len(self.summary)
         if n_rows % n:
             raise StudyError("the summary does not have the same rows for each scenario")
@@ -489,7 +480,7 @@ class _Drawn:
         size = self.plan.block_size
         n_rep = int((own["n_rep"] + own["n_failed"]).max())
         most = (group.last_block - group.first_block + 1) * size
-        view = _BlocksFrom(store, group.first_block)
+        view: Any = _BlocksFrom(store, group.first_block)
         replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})
         columns = replicates.columns(key, names_read(self.measures))
         whole = Group(0, 0, group.last_block - group.first_block)
@@ -541,7 +532,7 @@ class _BlocksFrom:
 
 def _check_draws(
     made: Verification,
-    study: Study,
+    measures: Sequence[Measure],
     plan: Plan,
     provenance: RunProvenance,
     summary: pd.DataFrame,
@@ -553,7 +544,7 @@ def _check_draws(
     where: Mapping[str, Any],
 ) -> None:
     """Draw groups again, and compare their estimates."""
-    drawn = _Drawn(study, plan, provenance, summary, groups, workers)
+    drawn = _Drawn(measures, plan, provenance, summary, groups, workers)
     units = drawn.units()
     made.n_groups = len(units)
     order = _order(plan, units, made.seed)
