@@ -19,8 +19,8 @@ from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, damaged_file_error, files_at
-from simstudy.store.files import REPLICATES
+from simstudy.store.blocks import Store, damaged_file_error
+from simstudy.store.files import REPLICATES, files_at
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import (
     MANIFEST,

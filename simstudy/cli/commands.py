@@ -22,7 +22,7 @@ from simstudy.options import build, option
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
-    from simstudy.store.compaction import Removed
+    from simstudy.store.cleaning import Removed
 
 ENTRY_POINTS = "simstudy.commands"
 """Group of entry points that add commands: each names a Typer application."""
@@ -242,7 +242,7 @@ def protocol(context: typer.Context, overrides: Overrides = None) -> None:
 @app.command()
 def clean(context: typer.Context, overrides: Overrides = None) -> None:
     """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
-    from simstudy.store.runs import clean as remove_unused
+    from simstudy.store.cleaning import clean as remove_unused
 
     words = [word for word in overrides or () if not word.startswith("delete=")]
     deletes = {word for word in overrides or () if word not in words}

@@ -63,8 +63,7 @@ from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.object_store import ObjectStore, check_sendable
+from simstudy.store.files import REPLICATES, ObjectStore, check_sendable, translate_io_errors
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import (
     RunRecord,

@@ -36,10 +36,8 @@ from simstudy.store.runs import (
     MANIFEST,
     PROTOCOL,
     file_hash,
-    forget_run,
     listed_files,
     read_manifest,
-    record_run,
     study_folder,
 )
 from simstudy.validation import file_name
@@ -133,24 +131,17 @@ def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
     return {**facts, "deviations": planned.deviations(result), "compared": rows}
 
 
-def clear_outputs(folder: Place, result: Result) -> dict[str, Any]:
-    """Delete the manifest and the files that it lists; returns its content.
-
-    Until there is a manifest again, a record keeps `clean` from the blocks of the result.
-    """
-    if run := _blocks_of_run(result):
-        record_run(*run)
+def clear_outputs(folder: Place) -> dict[str, Any]:
+    """Delete the manifest and the files that it lists; returns its content."""
     previous = read_json(folder / MANIFEST) or {}
     for name in (MANIFEST, *listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
 
 
-def write_manifest(folder: Place, content: Mapping[str, Any], result: Result) -> None:
+def write_manifest(folder: Place, content: Mapping[str, Any]) -> None:
     """Write the manifest of a result."""
     write_json(folder / MANIFEST, content)
-    if run := _blocks_of_run(result):
-        forget_run(*run)
 
 
 def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
@@ -223,14 +214,14 @@ def _is_explained(folder: Place, result: Result) -> bool:
 
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """Write all files between removing and writing the manifest."""
-    clear_outputs(folder, result)
+    clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
     owner = result.details.provenance
     libraries = owner.only(result.details.drawn_sizes).libraries
     content = facts_of(result) | program(libraries)
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
-    write_manifest(folder, content, result)
+    write_manifest(folder, content)
 
 
 # ---------------------------------------------------------------- environment

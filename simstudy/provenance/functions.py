@@ -1,7 +1,7 @@
 """Functions: where they are defined, what they hold, and their code as it is compiled.
 
-Code counts by a hash of the bytecode without line numbers, docstrings and annotations: a function in
-a notebook's cell and the same one in a file are equal, and an edit of a loaded file has no effect.
+Code counts by a hash of the bytecode without line numbers, docstrings and annotations. A function
+in a notebook's cell equals the same one in a file, and an edit of a loaded file has no effect.
 """
 
 import dis
@@ -192,8 +192,8 @@ def code_in(text: str, code: CodeType) -> CodeType:
 
     Some hooks, as those that check types, add decorators to the functions inside a function.
     """
-    named = [each for each in nested(compiled(text) or code) if each.co_qualname == code.co_qualname]
-    start = code.co_firstlineno
+    name, start = code.co_qualname, code.co_firstlineno
+    named = [each for each in nested(compiled(text) or code) if each.co_qualname == name]
     return min(named, key=lambda each: abs(each.co_firstlineno - start), default=code)
 
 
@@ -269,7 +269,17 @@ def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     flags = code.co_flags & KINDS_OF_FUNCTION
-    return hash_of_text(repr((shown, code.co_exceptiontable, counts, arguments, flags)))
+    return hash_of_text(repr((shown, _handlers(code, offsets), counts, arguments, flags)))
+
+
+def _handlers(code: CodeType, offsets: Sequence[int]) -> list[tuple[int, ...]]:
+    """List the ranges of instructions with a handler of exceptions, and where it begins."""
+    found: list[tuple[int, ...]] = []
+    for entry in dis.Bytecode(code).exception_entries:
+        start, end, target = (bisect_left(offsets, at) for at in entry[:3])
+        if start < end:
+            found.append((start, end, target, entry.depth, entry.lasti))
+    return found
 
 
 def _name(step: dis.Instruction) -> str:

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.remote import place_of
 from simstudy.store.arrow_schema import REP, concat_tables, with_schema
 from simstudy.store.block_files import (
     RETRY_GENERATION,
@@ -31,8 +30,7 @@ from simstudy.store.block_files import (
     joint_schema,
     slices_of_file,
 )
-from simstudy.store.files import Files, Folder, is_of_another_share
-from simstudy.store.object_store import ObjectStore
+from simstudy.store.files import Files, files_at, is_of_another_share
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # attempts to read files while another run merges them
@@ -393,20 +391,6 @@ def damaged_file_error(files: Files, name: str) -> StoreError:
         f"{name} in {files} is damaged, or not a file of blocks, so not all replicates can be "
         "read. Run the study again to draw its blocks again."
     )
-
-
-def files_at(location: Any, *, at_once: bool = True) -> Files:
-    """Return the block files at a path or URL.
-
-    Parameters
-    ----------
-    at_once
-        Whether remote files are fetched when they are found; otherwise, when they are read.
-    """
-    if isinstance(location, Folder | ObjectStore):
-        return location
-    named = place_of(location)
-    return Folder(named) if isinstance(named, Path) else ObjectStore(named, at_once)
 
 
 class RowGroupCache:

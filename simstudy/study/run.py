@@ -23,7 +23,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
 from simstudy.store.blocks import Store
 from simstudy.store.files import translate_io_errors
-from simstudy.store.runs import StudyFolder, record_run
+from simstudy.store.runs import StudyFolder
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
@@ -76,8 +76,7 @@ def _begin(
     )
     workers = options.workers.limited(study.rules.block_seconds)
     notes = _compared_with_other_code(plan, home, provenance, workers, options)
-    unused = [home.describe_unused()] if options.is_all else []
-    for note in filter(None, notes + unused):
+    for note in notes:
         _say(note, progress)
     loop = Loop(
         plan.work_units,
@@ -87,7 +86,6 @@ def _begin(
         folder=home.path,
         provenance=provenance,
         try_measures=partial(_try_measures, study, plan, home),
-        on_first=partial(record_run, home.blocks, home.store) if home.blocks is not None else None,
     )
     loop.stats.notes += notes
     return plan, home, loop
