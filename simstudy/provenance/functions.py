@@ -275,7 +275,7 @@ def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:
 def _handlers(code: CodeType, offsets: Sequence[int]) -> list[tuple[int, ...]]:
     """List the ranges of instructions with a handler of exceptions, and where it begins."""
     found: list[tuple[int, ...]] = []
-    for entry in dis.Bytecode(code).exception_entries:
+    for entry in getattr(dis.Bytecode(code), "exception_entries", ()):
         start, end, target = (bisect_left(offsets, at) for at in entry[:3])
         if start < end:
             found.append((start, end, target, entry.depth, entry.lasti))
