@@ -35,7 +35,7 @@ from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # attempts to read files while another run merges them
 PAUSE_SECONDS = 0.05  # pause between two scans
-VALUES_AT_ONCE = 1 << 20  # values of a column in a batch of scenarios: 8 MB
+VALUES_AT_ONCE = 1 << 22  # values of all columns in a batch of scenarios: 32 MB
 CACHE_BYTES = 1 << 27  # size of the cache of row groups
 
 
@@ -45,7 +45,7 @@ class StoredFile(NamedTuple):
     name: str
     number: int
     schema: pa.Schema
-    width: int  # largest number of values of a row in any column
+    width: int  # average number of values in a row of a column
     generation: int
     is_own: bool  # whether it holds no blocks of other provenance
 
@@ -490,7 +490,7 @@ def map_batches(
 
 def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     """Group keys of equal size into batches that fit into memory."""
-    width = max((file.width for file in store.referenced_files), default=1)
+    width = max((file.width * len(file.schema) for file in store.referenced_files), default=1)
     batch: list[str] = []
     for key in sorted(n_rows, key=lambda key: _where(store, key)):
         n = n_rows[key]
