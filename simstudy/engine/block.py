@@ -9,8 +9,15 @@ import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
-from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import apply_derived_columns, check_columns_read, drawn_columns
+from simstudy.design.plan import Plan, WorkUnit
+from simstudy.engine.columns import (
+    MISSING,
+    apply_derived_columns,
+    check_columns_read,
+    count_failed,
+    drawn_columns,
+    validate_columns,
+)
 from simstudy.engine.error_policy import (
     BlockContext,
     always_fails,
@@ -26,15 +33,14 @@ from simstudy.engine.graceful_stop import (
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
-    analysed,
+    call_method,
     checked_data,
     checksums,
     drawn_one_by_one,
+    has_rows,
     refuse_changed_data,
     without_truth_values,
 )
-from simstudy.engine.per_replicate import has_rows
-from simstudy.engine.returned import MISSING, count_failed, validate_columns
 from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
@@ -152,16 +158,16 @@ def draw_columns(
 ) -> dict[str, np.ndarray]:
     """Call `simulate` or a method and check its columns: `()`, `(rep,)` or `(rep, *axes)`."""
     context = context or BlockContext.of_block(plan, index)
-    for data in plan.once(scenario, data_parts, lambda: [*data_parts(scenario)]):
+    for data in plan.cached(scenario, data_parts, lambda: [*data_parts(scenario)]):
         data.check()
-    before, is_method = plan.identity_of(scenario), isinstance(scenario, Analysed)
+    before, is_method = plan.identity_of(scenario), isinstance(scenario, WorkUnit)
     draw = _analyse if is_method else _simulate
     with np.errstate():  # changes by the study end with the call
         try:
             raw, drawn = draw(plan, scenario, index, cache, context)
         finally:
             _refuse_changed(before, scenario, "draw or the method" if is_method else "simulate")
-    read = {*plan.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+    read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
     known = {name: column for name, column in drawn.items() if name in read}
     if known:
         raw = {**raw, **known}
@@ -179,14 +185,14 @@ def _simulate(
 
 
 def _analyse(
-    plan: Plan, scenario: Analysed, index: int, cache: DatasetCache | None, context: BlockContext
+    plan: Plan, scenario: WorkUnit, index: int, cache: DatasetCache | None, context: BlockContext
 ) -> tuple[Any, dict[str, np.ndarray]]:
     """Draw the data of a block, or take them from the cache, and call the method."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     draw = partial(_drawn_data, plan, scenario.scenario, index, context)
     data = cache(scenario.scenario, index, draw) if cache else draw()
     before = checksums(data) if index == 0 else {}
-    made = analysed(scenario, data, streams, n_rep, plan.vectors, context)
+    made = call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
     if index == 0:
         refuse_changed_data(scenario.method.name, before, data)
     check_rows(context, plan, scenario, streams, data, made)

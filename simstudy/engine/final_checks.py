@@ -22,7 +22,6 @@ import sys
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.design import AnyScenario
-from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
 from simstudy.engine.block import draw_block
 from simstudy.engine.executors import (
     begin_worker,
@@ -40,7 +39,7 @@ from simstudy.engine.executors import (
     until_taken,
 )
 from simstudy.engine.graceful_stop import BlockTimeoutError
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
@@ -60,9 +59,6 @@ IDLE_SECONDS = 300.0  # time without a check after which the process ends
 
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
-
-unhurried: ContextVar[bool] = ContextVar("unhurried", default=False)
-"""Whether the check may take as long as it needs, for `Study.check`."""
 
 
 class Repeated(NamedTuple):
@@ -127,12 +123,13 @@ def check_repeatable(
     code
         Code that the process must have loaded; None for no check.
     run_seconds
-        Duration of the run, in seconds. The check may take 5% of it, or two seconds if that is
-        more, in processor time of the other process, without its start and imports.
+        Duration of the run, in seconds; infinite for no limit. The check may take 5% of it, or two
+        seconds if that is more, in processor time of the other process, without its start and
+        imports.
     block_seconds
         Time for a block, by key.
     """
-    left = math.inf if unhurried.get() else max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
     order = _last_of_each_kind_first(plan, keys)
     kinds = {key: _kind_of(plan, key) for key in order}
     share = left / max(1, len(set(kinds.values())))
@@ -154,7 +151,7 @@ def check_repeatable(
             why = why or answer.why
             continue
         done.add(kinds[key])
-        stored, made = digests_of(rows, plan.unrepeatable), (answer.digests or {}).items()
+        stored, made = digests_of(rows, plan.rules.unrepeatable), (answer.digests or {}).items()
         if differing := [name for name, digest in made if stored.get(name) != digest]:
             found[key] = differing
     unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
@@ -194,7 +191,7 @@ def _order(
 
 def _draws_one_by_one(drawn: AnyScenario) -> bool:
     """Whether each replicate has its own generator, for its data and for the method."""
-    is_method = isinstance(drawn, Analysed) and isinstance(drawn.method.function, EachReplicate)
+    is_method = isinstance(drawn, WorkUnit) and isinstance(drawn.method.function, EachReplicate)
     return is_method and hasattr(base_scenario(drawn), "draw_one")
 
 
@@ -325,7 +322,7 @@ def _digests_here(payload: bytes) -> _Answer:
                 block = draw_block(plan, scenario, order.block)
         if block.n_failed == plan.block_size:
             return answer(None, f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}")
-        return answer(digests_of(block_table(plan, [block]), plan.unrepeatable))
+        return answer(digests_of(block_table(plan, [block]), plan.rules.unrepeatable))
     except BlockTimeoutError:
         return answer(None, "its time was over")
     except BaseException as error:  # the run itself reports failures
@@ -390,7 +387,7 @@ def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
         matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
         for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
             if np.isfinite(cell).all():
-                yield name, cell.reshape(-1, plan.group_size).mean(axis=1)
+                yield name, cell.reshape(-1, plan.rules.group_size).mean(axis=1)
 
 
 def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design.plan import Analysed, Plan
+from simstudy.design.plan import Plan, WorkUnit, parameters_of
+from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
-from simstudy.engine.methods import analysed, parameters_of
-from simstudy.engine.per_replicate import EachReplicate
-from simstudy.engine.returned import validate_columns
+from simstudy.engine.methods import EachReplicate, call_method
 from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
@@ -94,7 +93,7 @@ def _is_repeated(array: Any) -> bool:
 def check_rows(
     context: BlockContext,
     plan: Plan,
-    scenario: Analysed,
+    scenario: WorkUnit,
     streams: Streams,
     data: Mapping[str, Any],
     result: Any,
@@ -114,7 +113,7 @@ def check_rows(
     if events is None or isinstance(method.function, EachReplicate):
         return
     asked = {each.name for each in parameters_of(method.function)}
-    may_differ = method.name in plan.across_replicates or "streams" in asked
+    may_differ = method.name in plan.rules.across_replicates or "streams" in asked
     has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
     if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
         return
@@ -136,7 +135,7 @@ def check_rows(
 def _differ(
     rows: np.ndarray,
     plan: Plan,
-    scenario: Analysed,
+    scenario: WorkUnit,
     streams: Streams,
     data: Mapping[str, Any],
     columns: Mapping[str, np.ndarray],
@@ -146,7 +145,7 @@ def _differ(
     few = replace(plan, block_size=len(rows))
     try:
         with np.errstate():  # changes by the method end with the call
-            made = analysed(scenario, some, streams, len(rows))
+            made = call_method(scenario, some, streams, len(rows))
         found = validate_columns(few, scenario, made, "it")
     except StudyError:  # for example not one row per replicate
         return True

@@ -70,7 +70,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
         if name == ERROR:
             arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
-        n_inner = int(name in plan.vectors)
+        n_inner = int(name in plan.rules.vectors)
         void = failed_cell_mask(full, failed, n_inner=n_inner) if name != WARNING else None
         arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)

@@ -14,7 +14,7 @@ from benchmarks import less_work
 from benchmarks.less_work import TwoStageInGroups
 from benchmarks.pages import around
 from simstudy import Rules, Study, grid, load
-from simstudy.analysis.result import remarks_of
+from simstudy.analysis.result import warnings_of_measures
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
 from simstudy.errors import ConfigError, StudyError
@@ -103,11 +103,11 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
         result = study(1, measures=[PLAIN, wrong]).run(400, **INLINE)
     said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
     assert said.to_dict() == {"by_control": 2, "power": 0}
-    assert len(remarks_of(result)) == 1
-    assert "(and in 1 other row)" in remarks_of(result)[0]
+    assert len(warnings_of_measures(result)) == 1
+    assert "(and in 1 other row)" in warnings_of_measures(result)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert remarks_of(study(1).run(400, **INLINE)) == []
+        assert warnings_of_measures(study(1).run(400, **INLINE)) == []
 
 
 # ---------------------------------------------------------------- what is refused

@@ -8,7 +8,7 @@ import pytest
 
 from simstudy.engine import final_checks
 from simstudy.engine.final_checks import LEVEL, block_spread
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import bias, mean
 from simstudy.study import Study
@@ -59,7 +59,7 @@ def noticed(*scenarios, n_rep=20 * SIZE, out=None):
         "blocks", scenarios, [mean("e"), mean("positive")], methods={"mean": average},
         block_size=SIZE,
     )  # fmt: skip
-    return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.noticed
+    return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.warnings
 
 
 def test_a_number_that_a_block_shares_shows_in_its_means(tmp_path):
@@ -112,7 +112,7 @@ def test_a_factor_that_only_a_parameter_names_is_read(reader):
     scenarios = Unread(label=0.0), Unread(label=1.0)
     options = {"measures": [mean("e")], "block_size": SIZE} | READERS[reader]
     study = Study("read", scenarios, **options)
-    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.noticed == []
+    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.warnings == []
 
 
 LAWS = {

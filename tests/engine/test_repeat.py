@@ -15,7 +15,7 @@ import pytest
 from simstudy import publish, seeded_globals
 from simstudy.engine import executors, final_checks, loop
 from simstudy.engine.graceful_stop import is_worker
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.output.terminal import print_closing
@@ -85,7 +85,7 @@ def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE, size=SIZE):
     named = {method.__name__: each_replicate(method) for method in methods}
     study = Study("again", scenarios, [mean("e")], methods=named, block_size=size)
     run = study.run(n_rep, out=out, backend="inline", n_jobs=1, progress=Silent())
-    return [text for text in run.outcome.noticed if "another process draws other" in text], run
+    return [text for text in run.outcome.warnings if "another process draws other" in text], run
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,16 @@ def test_numbers_that_another_process_draws_otherwise_are_named(method):
 def test_numbers_that_come_from_streams_give_no_word():
     state = np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
     said, run = noticed(within_a_context, generator_from_a_stream, plain)
-    assert (said, run.outcome.noticed) == ([], [])
+    assert (said, run.outcome.warnings) == ([], [])
     assert (np.random.get_state()[1] == state[0]).all()  # noqa: NPY002
     assert random.getstate() == state[1]
-    assert noticed(seeded_by_a_stream)[1].outcome.noticed == []
+    assert noticed(seeded_by_a_stream)[1].outcome.warnings == []
 
 
 def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
     for method in (fresh, global_numpy):
         _, run = noticed(method)
-        (said,) = [text for text in run.outcome.noticed if text.startswith("generators other")]
+        (said,) = [text for text in run.outcome.warnings if text.startswith("generators other")]
         assert "in tests.engine.test_repeat" in said
 
 
@@ -119,13 +119,13 @@ def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
     scenarios = [Sample(2), Sample(3)]
     _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
     _, again = noticed(clock, scenarios=scenarios, out=tmp_path, n_rep=2 * SIZE)
-    assert len(run.outcome.noticed) == 1
-    assert again.outcome.noticed == run.outcome.noticed
+    assert len(run.outcome.warnings) == 1
+    assert again.outcome.warnings == run.outcome.warnings
 
 
 def checked(run):
     """What a run says of what it could not check."""
-    return [text for text in run.outcome.noticed if text.startswith("not checked")]
+    return [text for text in run.outcome.warnings if text.startswith("not checked")]
 
 
 def test_what_there_was_no_time_for_is_named(monkeypatch, tmp_path, capsys):
@@ -242,9 +242,9 @@ def seconds(x):
 def test_a_column_that_is_expected_to_differ_is_declared():
     study = Study("again", [SAMPLE], [mean("e")], methods={"m": each_replicate(seconds)},
                   block_size=SIZE, rules=Rules(unrepeatable=("seconds",)))  # fmt: skip
-    assert study.run(SIZE, **INLINE).outcome.noticed == []
+    assert study.run(SIZE, **INLINE).outcome.warnings == []
     bare = replace(study, rules=Rules())
-    assert "other values of seconds from" in bare.run(SIZE, **INLINE).outcome.noticed[0]
+    assert "other values of seconds from" in bare.run(SIZE, **INLINE).outcome.warnings[0]
 
 
 def test_check_takes_the_time_that_it_needs(monkeypatch):
@@ -268,7 +268,7 @@ def test_a_boolean_beside_doubles_of_another_method_is_the_same_number():
     """Blocks of both methods may be in one file, whose column holds doubles."""
     study = Study("shared", [SAMPLE], [mean("e")], block_size=SIZE,
                   methods={"one": true_or_false, "other": zero_or_one})  # fmt: skip
-    assert study.run(60, backend="inline", n_jobs=1).outcome.noticed == []
+    assert study.run(60, backend="inline", n_jobs=1).outcome.warnings == []
 
 
 STRICT = """

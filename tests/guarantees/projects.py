@@ -73,7 +73,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         numbers = result.summary.drop(columns="reason").to_csv()
         digest = hashlib.sha256(numbers.encode()).hexdigest()
         found = {"numbers": digest, "n_blocks": result.outcome.n_blocks}
-        said = {"noticed": result.outcome.noticed, "notes": result.outcome.notes}
+        said = {"noticed": result.outcome.warnings, "notes": result.outcome.notes}
         return found | {name: lines for name, lines in said.items() if lines}
     except SimstudyError as error:
         return {"refused": str(error)}
