@@ -58,7 +58,7 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
-    "engine.per_replicate": ("each_replicate",),
+    "engine.methods": ("each_replicate",),
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),

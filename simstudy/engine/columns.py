@@ -63,6 +63,7 @@ Columns = Mapping[str, np.ndarray]
 
 STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
 """Names of stored columns that a study cannot return."""
+MAX_BYTES = 8  # of the widest numbers that a table stores
 MISSING = "NaN in "  # beginning of the error text of a replicate without a value
 
 
@@ -75,22 +76,23 @@ def validate_columns(
             f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
         )
     lengths = plan.lengths_of(scenario)
-    if ERROR not in raw:
-        _refuse_absent(lengths, raw, who)
-    columns = {
-        name: validate_column(plan, name, value, who, lengths.get(name))
-        for name, value in raw.items()
-    }
-    return _with_missing_named(plan, columns)
-
-
-def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
-    absent = [name for name in vectors if name not in raw]
+    absent = [] if ERROR in raw else [name for name in lengths if name not in raw]
     if absent:
         raise StudyError(
             f"{who} did not return the vector {absent[0]!r}, which the study declares; "
             + nearest(absent[0], map(str, raw))
         )
+    columns = {
+        name: validate_column(plan, name, value, who, lengths.get(name))
+        for name, value in raw.items()
+    }
+    for name, array in dict(columns).items():  # NaN is a failure, if it may not be missing
+        may_fail = array.dtype.kind == "f" and name not in plan.rules.may_be_missing
+        if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
+            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
+            cells = np.asarray(missing.any(axis=-1)) if name in plan.rules.vectors else missing
+            columns[ERROR] = _errors_with(columns.get(ERROR), name, cells)
+    return columns
 
 
 def validate_column(
@@ -129,9 +131,12 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     if array.dtype.kind in "UO":
         array = _writable_texts(name, array)
     refuse_inexact(name, array)
-    if not _may_be_stored(name, array):
-        is_message = name in (ERROR, WARNING)
-        what = f"text, and None where there is no {name}" if is_message else _STORABLE
+    is_message, kind = name in (ERROR, WARNING), array.dtype.kind
+    is_text = kind == "U" or (kind == "O" and all(isinstance(v, str | None) for v in array.flat))
+    is_number = kind in "biuf" and array.dtype.itemsize <= MAX_BYTES
+    if not is_text and (is_message or not is_number):
+        storable = "booleans, integers, floats or text"
+        what = f"text, and None where there is no {name}" if is_message else storable
         odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
@@ -147,18 +152,6 @@ def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
     if made == array.ravel().tolist():
         return array
     return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
-
-
-_STORABLE = "booleans, integers, floats or text"
-
-
-def _may_be_stored(name: str, array: np.ndarray) -> bool:
-    if name in (ERROR, WARNING):
-        return array.dtype.kind == "U" or (array.dtype.kind == "O" and _is_text(array))
-    if array.dtype == object:
-        return _is_text(array)
-    is_text, max_bytes = array.dtype.kind == "U", 8  # the widest numbers that a table stores
-    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= max_bytes)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
@@ -214,21 +207,6 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
         )
     wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
     return array.reshape(len(array), *wide) if found else array
-
-
-def _is_text(array: np.ndarray) -> bool:
-    return all(isinstance(text, str | None) for text in array.flat)
-
-
-def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Record NaN as failures in the `error` column, except in columns of `may_be_missing`."""
-    for name, array in columns.items():
-        may_fail = array.dtype.kind == "f" and name not in plan.rules.may_be_missing
-        if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
-            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
-            cells = np.asarray(missing.any(axis=-1)) if name in plan.rules.vectors else missing
-            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, cells)}
-    return columns
 
 
 def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
@@ -303,7 +281,6 @@ def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConst
 # ---------------------------------------------------------------- derived
 NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
 """Names that data may have, but columns of a table may not."""
-RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 
 
 def apply_derived_columns(
@@ -323,25 +300,15 @@ def apply_derived_columns(
     made = dict(columns)
     for derived in plan.derived:
         if derived.name in plan.stored_derived:
-            read = {
-                name: made[name] for name in (*read_by(derived.function), ERROR) if name in made
+            names = [name for name in (*read_by(derived.function), ERROR) if name in made]
+            full = {  # constants have one value per replicate, as the store returns them
+                name: np.broadcast_to(made[name], made[name].shape or plan.block_size)
+                for name in names
             }
-            there = nan_where_failed(_full(plan, read), plan.rules.vectors)
-            made[derived.name] = derived_column(plan, derived, scenario, there)
-    return _without_vectors(plan, made)
-
-
-def _without_vectors(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
+            read = nan_where_failed(full, plan.rules.vectors)
+            made[derived.name] = derived_column(plan, derived, scenario, read)
     dropped = plan.rules.vectors.keys() - set(plan.stored_vectors)
-    return {name: column for name, column in columns.items() if name not in dropped}
-
-
-def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
-    """Broadcast constants to columns, as the store returns them."""
-    return {
-        name: np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
-        for name, column in columns.items()
-    }
+    return {name: column for name, column in made.items() if name not in dropped}
 
 
 def derived_column(
@@ -353,7 +320,13 @@ def derived_column(
     does not depend on the other columns. Failed cells are NaN, which counts as missing.
     """
     what = _named(derived)
-    known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
+    floats = {
+        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
+        for name, column in columns.items()
+    }
+    for column in floats.values():
+        column.flags.writeable = False
+    known = {**scenario_arguments(base_scenario(scenario)), **floats}
     unknown = partial(_unknown, derived, known)
     arguments = select_arguments(derived.function, known, unknown)
     try:
@@ -368,21 +341,6 @@ def derived_column(
             f"{what} is one value for all replicates: return one for each, such as x.mean(axis=-1) "
             "and not x.mean(), or np.full(len(x), value)."
         )
-    return _without_failures(column, columns)
-
-
-def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
-    """Convert numbers to read-only floats; text is unchanged."""
-    floats = {
-        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
-        for name, column in columns.items()
-    }
-    for column in floats.values():
-        column.flags.writeable = False
-    return floats
-
-
-def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
     void = failed_cell_mask(made, failed_cells(columns))
@@ -443,7 +401,7 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
             if (number := drawn_number(plan, name, data[name])) is not None:
                 numbers[name] = number
     for name in numbers.keys() & columns.keys():
-        if not _agrees(columns[name], numbers[name]):
+        if not _equal(columns[name], numbers[name]):
             raise StudyError(
                 f"a method returned {name!r}, which draw returned with other values, so it is "
                 f"unclear which of them a measure reads: rename the method's column, such as "
@@ -473,15 +431,15 @@ def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
 
 
-def _agrees(column: Any, drawn: np.ndarray) -> bool:
-    """Whether a column that a method returned equals a drawn number, except where it is NaN."""
-    returned = np.asarray(column)
-    if returned.dtype.kind not in "biuf":
+def _equal(column: Any, value: Any) -> bool:
+    """Whether a column equals other values of it where it is not missing, up to rounding."""
+    found, value = np.asarray(column), np.asarray(value)
+    if found.dtype.kind not in "biuf":
         return False
-    wide = max(returned.ndim, drawn.ndim)
-    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
+    wide = max(found.ndim, value.ndim)
+    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (found, value))
     try:
-        is_equal = np.isclose(one, other, rtol=RTOL, atol=0.0) | np.isnan(one.astype(float))
+        is_equal = np.isclose(one, other, rtol=TOLERANCE, atol=0.0) | np.isnan(one.astype(float))
     except ValueError:  # the check of columns refuses wrong shapes
         return True
     return bool(is_equal.all())
@@ -580,22 +538,12 @@ def refuse_other_values(
 ) -> None:
     """Refuse a column with the name of a factor or property, but with other values."""
     for name, value in constants.items():
-        if not _same_values(columns[name], value):
+        if not _equal(columns[name], np.asarray(value)[np.newaxis]):
             raise StudyError(
                 f"column {name!r} has the name of a factor or property of "
                 f"{type(base_scenario(scenario)).__name__} and other values, so it is unclear "
                 f"which of them a measure reads: rename the column, such as {name + '_hat'!r}."
             )
-
-
-def _same_values(column: np.ndarray, value: float | np.ndarray) -> bool:
-    """Whether a column equals a constant of the scenario in all rows that are not missing."""
-    if column.dtype.kind not in "biuf":
-        return False
-    found = column.astype(float)
-    wide = found.reshape(found.shape + (1,) * (np.ndim(value) + 1 - found.ndim))
-    agrees = np.isclose(wide, value, rtol=TOLERANCE, atol=0.0) | np.isnan(wide)
-    return bool(agrees.all())
 
 
 # ---------------------------------------------------------------- what stored blocks hold

@@ -28,7 +28,6 @@ from simstudy.engine.executors import (
     WorkerDiedError,
     executor_of,
 )
-from simstudy.engine.final_checks import check_repeatable, odd_spreads
 from simstudy.engine.graceful_stop import (
     GRACE_SECONDS,
     host_signals_deferred,
@@ -37,9 +36,11 @@ from simstudy.engine.graceful_stop import (
     stop_requested,
     timeout_message,
 )
+from simstudy.engine.independence import odd_spreads
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
+from simstudy.engine.second_draw import check_repeatable
 from simstudy.engine.tasks import (
     TASK_SECONDS,
     BlockId,

@@ -209,7 +209,7 @@ def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) ->
 
     The read-only flag does not stop compiled code, such as LAPACK with `overwrite_a=True`.
     """
-    after = checksums(data)
+    after = checksums(data) if before else {}
     for name, hashed in before.items():
         if after[name] != hashed:
             raise StudyError(
@@ -334,15 +334,6 @@ def _unknown(
         f"method {method.name!r} has the parameter {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
     )
-
-
-# ---------------------------------------------------------------- types of columns
-def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Convert booleans to 0 and 1, so that methods may mix booleans and floats in one column."""
-    return {
-        name: column.astype(np.int8) if column.dtype.kind == "b" else column
-        for name, column in columns.items()
-    }
 
 
 # ---------------------------------------------------------------- one replicate at a time

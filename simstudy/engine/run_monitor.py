@@ -9,9 +9,9 @@ from typing import Any
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
 from simstudy.engine.columns import refuse_other_constants
-from simstudy.engine.final_checks import Repeated, Spread
+from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
 from simstudy.engine.progress import Progress
-from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
+from simstudy.engine.second_draw import Repeated
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings

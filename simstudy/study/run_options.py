@@ -48,7 +48,8 @@ class RunOptions:
     n_jobs
         Number of workers. Default, and -1: one per core. It changes no number.
     out
-        Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. Default: a
+        Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. The run
+        stores its blocks and a manifest there; `publish(result)` writes the rest. Default: a
         temporary folder, deleted with the result.
     progress
         Whether progress is shown. Default: only in a terminal or a notebook. An object with

@@ -147,6 +147,9 @@ class Study(StudySpec):
     def run(self, n_rep: Replicates = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
 
+        With `out`, the blocks and a manifest are stored; `publish(result)` writes the summary,
+        figures, tables and a report.
+
         Parameters
         ----------
         n_rep

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from simstudy import publish, seeded_globals
-from simstudy.engine import executors, final_checks, loop
+from simstudy.engine import executors, loop, second_draw
 from simstudy.engine.graceful_stop import is_worker
 from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
@@ -77,8 +77,8 @@ def plain(x):
 
 @pytest.fixture(autouse=True)
 def _is_on(monkeypatch):
-    monkeypatch.setattr(loop, "check_repeatable", final_checks.check_repeatable)
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 30.0)
+    monkeypatch.setattr(loop, "check_repeatable", second_draw.check_repeatable)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 30.0)
 
 
 def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE, size=SIZE):
@@ -129,8 +129,8 @@ def checked(run):
 
 
 def test_what_there_was_no_time_for_is_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(final_checks, "PART_OF_RUN", 0.0)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
     said, run = noticed(clock, out=tmp_path)
     assert said == []
     (text,) = checked(run)
@@ -151,7 +151,7 @@ def busy_for_seconds(x):
 
 
 def test_a_method_that_takes_too_long_is_named_and_the_others_are_checked(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.4)  # five replicates take a second
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.4)  # five replicates take a second
     said, run = noticed(busy_for_seconds, clock)
     assert [text.split(" of ")[0] for text in said] == ["method clock"]
     (text,) = checked(run)
@@ -195,7 +195,7 @@ def slow_and_right(x, rng):
 
 
 def test_a_few_replicates_are_enough_where_each_has_its_own_generator(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 1.5)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 1.5)
     said, run = noticed(slow_and_right, slow_clock, scenarios=[OneByOne()], n_rep=30, size=30)
     assert [text.split(" of ")[0] for text in said] == ["method slow_clock"]
     assert checked(run) == []
@@ -229,9 +229,9 @@ def test_scenarios_in_another_order_show_a_cache_whose_key_lacks_a_factor():
 def test_the_hash_seed_is_another_than_that_of_workers(monkeypatch):
     for seed in ("0", "1", "2"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        monkeypatch.setattr(final_checks, "_pools", {})
-        theirs = final_checks._pool().submit(os.getenv, "PYTHONHASHSEED").result()
-        final_checks._pools[os.getpid()].shutdown(kill_workers=True)
+        monkeypatch.setattr(second_draw, "_pools", {})
+        theirs = second_draw._pool().submit(os.getenv, "PYTHONHASHSEED").result()
+        second_draw._pools[os.getpid()].shutdown(kill_workers=True)
         assert theirs not in {seed, executors._hash_seed()["PYTHONHASHSEED"]}
 
 
@@ -248,7 +248,7 @@ def test_a_column_that_is_expected_to_differ_is_declared():
 
 
 def test_check_takes_the_time_that_it_needs(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.0)
     named = {"clock": each_replicate(clock), "plain": each_replicate(plain)}
     study = Study("again", [SAMPLE], [mean("e")], methods=named, block_size=SIZE)
     (said,) = study.check()
@@ -298,11 +298,11 @@ def test_the_other_process_has_another_hash_seed_than_workers(of_workers, monkey
     else:
         monkeypatch.setenv("PYTHONHASHSEED", of_workers)
     made = []
-    monkeypatch.setattr(final_checks, "_pools", {})
+    monkeypatch.setattr(second_draw, "_pools", {})
     monkeypatch.setattr(
         "joblib.externals.loky.ProcessPoolExecutor", lambda **given: made.append(given["env"])
     )
-    final_checks._pool()
+    second_draw._pool()
     assert made[0]["PYTHONHASHSEED"] != executors._hash_seed()["PYTHONHASHSEED"]
 
 
