@@ -214,7 +214,7 @@ def of_pieces(result: Result, measure: Measure):
     columns = result.columns(scenario, *names)
     cut = {name: column.reshape(N_RUNS, -1).T for name, column in columns.items()}
     constants = {name: np.asarray(number_factors(scenario)[name]) for name in factors}
-    return measure.of_groups(result.plan.group_size).estimate({**cut, **constants})
+    return measure.of_groups(result.plan.rules.group_size).estimate({**cut, **constants})
 
 
 ANTITHETIC = {"draws": "antithetic", "group_size": 2}

@@ -132,7 +132,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
             vectors={"log_p": "n_test"},
             store_vectors=("log_p",),  # for the figure of p-values
             may_be_missing=MAY_BE_MISSING,
-            common=("response",),
+            common_random_numbers=("response",),
         ),
         block_size=1,
         n_rep=config.n_rep,

@@ -7,7 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -361,6 +361,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     SimstudyError
         In a line, for anything that makes no sense.
     """
+    from simstudy.analysis.result import Result
     from simstudy.cli.runs import publish_and_print
     from simstudy.external.from_frame import from_file
 
@@ -372,7 +373,8 @@ def summarize_file(arguments: Sequence[str]) -> int:
     place |= {name: settings.pop(name) for name in ("out", "name") if name in settings}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
         result = from_file(files if len(files) > 1 else files[0], **settings, **place)
-    result.details.given = f"simstudy summarize {shlex.join(arguments)}"
+    command = f"simstudy summarize {shlex.join(arguments)}"
+    result = Result(replace(result.details, repeat_command=command))
     config = {"file": " ".join(files), "measures": "all", **settings}
     return publish_and_print(result, result.folder, config=config, **outputs)
 

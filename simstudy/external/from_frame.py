@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
-from simstudy.analysis.result import Details, Figure, Result
+from simstudy.analysis.result import Figure, Result, ResultParts
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, FigureError, in_one_line, warn
@@ -46,7 +46,7 @@ from simstudy.store.arrow_schema import ERROR, REP
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import check_study
-from simstudy.study.validation import check_study_name, check_unique
+from simstudy.study.spec import check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here
 NO_ESTIMATE, NOT_CONVERGED = "no estimate", "not converged"  # why a method has failed
@@ -173,13 +173,13 @@ def from_frame(
     replicates = _replicates(rows, roles, quantities, name, names, axes)
     warnings = _warnings_of_rows(replicates, roles, methods) + warnings
     warnings += filter(None, [repeated_rows(rows, roles, quantities)])
-    details = Details(
+    details = ResultParts(
         replicates,
         declared=[each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared],
         figures=general_figures(roles, names, next(iter(axes), None)),
         folder=None if out is None else _folder(out, name),
-        outcome=RunStats(noticed=warnings),
-        given=call,
+        outcome=RunStats(warnings=warnings),
+        repeat_command=call,
     )
     result = Result(details)
     explain_folder(result)

@@ -46,8 +46,17 @@ DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
 
 def facts_of(result: Result) -> dict[str, Any]:
-    """The manifest's facts about a result: size and numbers."""
-    plan, mcse = result.plan, result.summary["mcse"]
+    """The manifest's facts about a result: what was drawn, and its numbers."""
+    mcse = result.summary["mcse"]
+    return facts_of_blocks(result) | {
+        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
+        "outputs": digest_of_summary(result.summary),
+    }
+
+
+def facts_of_blocks(result: Result) -> dict[str, Any]:
+    """The manifest's facts about what was drawn, without any measure."""
+    plan = result.plan
     return {
         "study": plan.name,
         "question": "",
@@ -57,8 +66,6 @@ def facts_of(result: Result) -> dict[str, Any]:
         "replicates_per_scenario": replicates_asked(result),
         "replicates": int(sum(result.n_rep.values())),
         "failed_replicates": result.n_failed,
-        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
-        "outputs": digest_of_summary(result.summary),
         INPUTS: {"blocks": _blocks_of(result)},
         **_compared(result),
         **_data_of(plan),
@@ -69,14 +76,14 @@ def facts_of(result: Result) -> dict[str, Any]:
 def _blocks_of(result: Result) -> dict[str, list[str]]:
     """The keys of blocks by the hashes of their settings and code."""
     store = result.details.replicates.store
-    return {} if store is None else store.origins(result.details.drawn_sizes)
+    return {} if store is None else store.origins(result.details.unit_sizes)
 
 
 def _compared(result: Result) -> dict[str, Any]:
     """The other code and versions whose blocks count, and how many of them were compared."""
     run = _blocks_of_run(result)
-    verdicts = read_verdicts(run[0], dict(result.plan.rtol)) if run else {}
-    current = result.details.provenance.only(result.details.drawn_sizes)
+    verdicts = read_verdicts(run[0], dict(result.plan.rules.rtol)) if run else {}
+    current = result.details.provenance.only(result.details.unit_sizes)
     found = counted_verdicts(verdicts, current) if verdicts else []
     return {"compared": found} if found else {}
 
@@ -105,8 +112,8 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "blocks_computed": outcome.n_blocks,
         "seconds_per_replicate": {name: known[name] for name in names},
     }
-    noticed = outcome.noticed
-    drew_nothing = not outcome.n_blocks and not result.details.given
+    noticed = outcome.warnings
+    drew_nothing = not outcome.n_blocks and not result.details.repeat_command
     if drew_nothing and "blocks_computed" in previous:
         last_run = {name: previous[name] for name in last_run if name in previous}
         noticed = noticed or previous.get("noticed", [])
@@ -124,7 +131,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
 def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
     """The protocol in a folder, and deviations from it; empty if there is none."""
     planned = read_protocol(folder)
-    if planned is None or result.details.given:
+    if planned is None or result.details.repeat_command:
         return {}
     rows = [row._asdict() for row in planned.compared(result)]
     facts = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
@@ -172,10 +179,10 @@ def digest_of_summary(summary: pd.DataFrame) -> str:
 
 # ---------------------------------------------------------------- unpublished runs
 def explain_folder(result: Result) -> None:
-    """Write scenarios, cells, summary, failures and a manifest to the folder of the blocks.
+    """Write the scenarios, the cells and a manifest to the folder of the blocks.
 
-    Nothing is written if results were published there, if all of it is there already, or if the
-    summary cannot be computed: the error is raised when the summary is used.
+    The tables of replicates of other software, which no store holds, are written as well. Nothing
+    is written if results were published there, or if all of it is there already.
 
     Raises
     ------
@@ -183,20 +190,13 @@ def explain_folder(result: Result) -> None:
         If the disk cannot be written.
     """
     folder = result.folder
-    if folder is None or not _has_summary(result):
+    if folder is None:
         return
     with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST)
         is_ours = previous is None or is_unpublished(previous)
         if is_ours and not _is_explained(folder, result):
             _write(folder, previous or {}, result)
-
-
-def _has_summary(result: Result) -> bool:
-    try:
-        return result.summary is not None
-    except (Exception, SystemExit):  # a measure may be user code
-        return False
 
 
 def _is_explained(folder: Place, result: Result) -> bool:
@@ -207,7 +207,7 @@ def _is_explained(folder: Place, result: Result) -> bool:
         manifest = read_manifest(folder) or {}
     except StoreError:  # damaged
         return False
-    is_same = all(manifest.get(name) == value for name, value in facts_of(result).items())
+    is_same = all(manifest.get(name) == value for name, value in facts_of_blocks(result).items())
     files = listed_files(manifest, folder).items()
     return is_same and all(file_hash(folder / name) == digest for name, digest in files)
 
@@ -215,10 +215,11 @@ def _is_explained(folder: Place, result: Result) -> bool:
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """Write all files between removing and writing the manifest."""
     clear_outputs(folder)
-    files = write_frames(result, folder, frames_of(result))
+    is_external = bool(result.details.repeat_command)
+    files = write_frames(result, folder, frames_of(result) if is_external else {})
     owner = result.details.provenance
-    libraries = owner.only(result.details.drawn_sizes).libraries
-    content = facts_of(result) | program(libraries)
+    libraries = owner.only(result.details.unit_sizes).libraries
+    content = (facts_of if is_external else facts_of_blocks)(result) | program(libraries)
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_manifest(folder, content)
@@ -332,7 +333,7 @@ def inputs_of(
     same published files.
     """
     details, blocks = result.details, _blocks_of(result)
-    store, sizes = details.replicates.store, details.drawn_sizes
+    store, sizes = details.replicates.store, details.unit_sizes
     content = {
         "config": dict(config),
         "provenance": details.provenance.to_json(sizes),
@@ -349,7 +350,7 @@ def inputs_of(
 
 def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
     """The versions of libraries behind numbers and figures."""
-    few = result.details.provenance.only(result.details.drawn_sizes)
+    few = result.details.provenance.only(result.details.unit_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 

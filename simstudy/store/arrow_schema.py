@@ -70,7 +70,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
         if name == ERROR:
             arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
-        n_inner = int(name in plan.vectors)
+        n_inner = int(name in plan.rules.vectors)
         void = failed_cell_mask(full, failed, n_inner=n_inner) if name != WARNING else None
         arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)
@@ -155,7 +155,7 @@ def has_text(errors: np.ndarray) -> np.ndarray:
 def values_per_row(table: pa.Table) -> int:
     """Return the average number of values in a row of a column, at least 1."""
     n_cells = max(1, table.num_rows * table.num_columns)
-    return max(1, round(table.nbytes / (8 * n_cells)))
+    return max(1, int(table.nbytes) // (8 * n_cells))
 
 
 # ---------------------------------------------------------------- one column, one type

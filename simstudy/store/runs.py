@@ -235,7 +235,7 @@ class StudyFolder:
         with translate_io_errors(path):
             check_study(plan.name, path)
             files = files_at(path / REPLICATES, at_once=at_once)
-        verdicts = read_verdicts(path / REPLICATES, dict(plan.rtol))
+        verdicts = read_verdicts(path / REPLICATES, dict(plan.rules.rtol))
         accepted = accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
         return cls(path, store, verdicts=verdicts)

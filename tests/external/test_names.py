@@ -64,9 +64,9 @@ def test_rows_that_stand_twice_are_warned_of():
     twice = pd.concat([rows, rows.assign(rep=rows["rep"] + 1000)], ignore_index=True)
     with pytest.warns(UserWarning, match=r"1,600 rows repeat all .* \(row 1,601 those of row 1\)"):
         doubled = from_frame(twice, **LONG)
-    assert any("count twice" in text for text in doubled.outcome.noticed)
+    assert any("count twice" in text for text in doubled.outcome.warnings)
     for plain in (rows, rows.assign(b=np.round(rows["b"] * 10))):
-        assert not from_frame(plain, **LONG, measures=["empirical_se"]).outcome.noticed
+        assert not from_frame(plain, **LONG, measures=["empirical_se"]).outcome.warnings
 
 
 def rounded(decimals, n=500):
