@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from simstudy.errors import FigureError
@@ -16,14 +15,8 @@ from simstudy.lazy import ggplot, p9, pd
 
 MAX_COLORS = 8  # levels told apart by colour
 MAX_PANELS, MAX_ROWS = 6, 5  # panels side by side (wrapped), and rows of panels
-MAX_FIGURES = 6
 LABEL = " "  # column that names the only row of a figure
 AT_ZERO = ("bias", "median_bias", "standardised_bias", "relative_bias", "relative_error_model_se")
-
-
-def default_figures(measures: Sequence[str]) -> dict[str, Callable[[Any], ggplot]]:
-    """A figure for each of a study's first measures, by the measure's name."""
-    return {name: partial(draw_default, measure=name) for name in measures[:MAX_FIGURES]}
 
 
 def draw_default(result: Any, measure: str) -> ggplot:

@@ -21,7 +21,7 @@ import numpy as np
 
 from simstudy.analysis.estimates import names_read
 from simstudy.analysis.replicates import StoredReplicates
-from simstudy.analysis.result import Details, Result
+from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import scenarios_with
 from simstudy.atomic_files import write_json
 from simstudy.claims import check_claims
@@ -29,7 +29,7 @@ from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance, compute_provenance
-from simstudy.engine.work_queue import BlockId
+from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError, StudyError, describe, first_few
 from simstudy.lazy import pd
@@ -381,8 +381,8 @@ def _without_replicates(
     """The study's result with the summary of a folder."""
     n_rep = manifest["replicates_per_scenario"]
     sizes = n_rep if isinstance(n_rep, dict) else dict.fromkeys(plan.keys, n_rep)
-    details = Details(
-        replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),  # type: ignore[arg-type]
+    details = ResultParts(
+        replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
         declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,
@@ -460,7 +460,7 @@ class _Drawn:
         blocks = [
             BlockId(self.plan.work_units.keys[drawn], block, drawn)
             for key, group in units
-            for drawn in self.plan.drawn_keys[key]
+            for drawn in self.plan.unit_keys[key]
             for block in range(group.first_block, group.last_block + 1)
         ]
         loop = Loop(
@@ -502,7 +502,7 @@ class _Drawn:
             if listed[name] != found[name]:
                 yield f"{where}: {name} is {listed[name]:,.0f}, drawn here {found[name]:,}", False
                 return
-        rtol = max([RTOL, *(self.plan.rtol.get(name, 0.0) for name in measure.reads)])
+        rtol = max([RTOL, *(self.plan.rules.rtol.get(name, 0.0) for name in measure.reads)])
         if not _far(listed["estimate"], found["estimate"], rtol * _unit(row)):
             return
         hits = abs(listed["estimate"] - found["estimate"]) * found["n_given"]
