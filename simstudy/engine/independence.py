@@ -249,7 +249,8 @@ def _first_cells(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not is_number or column.null_count or not n_rows or len(column) % n_rows:
         return None
-    return column.to_numpy().reshape(n_rows, -1)[:, :MAX_CELLS].astype(float)
+    matrix: np.ndarray = column.to_numpy().reshape(n_rows, -1)
+    return matrix[:, :MAX_CELLS].astype(float)
 
 
 def block_spread(values: np.ndarray) -> tuple[float, float]:
