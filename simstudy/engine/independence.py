@@ -236,7 +236,7 @@ def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
-        if matrix is not None:
+        if matrix is not None and matrix.size:  # none if every replicate failed
             means = matrix.reshape(-1, plan.rules.group_size, matrix.shape[1]).mean(axis=1)
             yield from ((name, cell) for cell in means.T if np.isfinite(cell).all())
 
