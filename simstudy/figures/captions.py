@@ -69,7 +69,8 @@ def dashed_at(levels: Iterable[float], name: str | None = None) -> str:
 
 def notes(rows: pd.DataFrame) -> list[str]:
     """The notes below a figure of a summary: replicates, failures, rows not drawn."""
-    return [format_replicates(rows), format_failures(rows), format_undefined(rows)]
+    said = format_replicates(rows), format_failures(rows), format_undefined(rows)
+    return [*said, format_warned(rows)]
 
 
 def format_replicates(rows: pd.DataFrame) -> str:
@@ -120,6 +121,17 @@ def format_failures(rows: pd.DataFrame) -> str:
         f"Failed replicates: {int(failed.gt(0).sum()):,} of {len(rows):,} points have some, "
         f"at most {int(failed.max()):,}{of_all}."
     )
+
+
+def format_warned(rows: pd.DataFrame) -> str:
+    """The sentence on points whose numbers have a warning; empty if none has."""
+    if "warning" not in rows:
+        return ""
+    n_warned = int(rows["warning"].fillna("").astype(bool).sum())
+    if not n_warned:
+        return ""
+    are = "is" if n_warned == 1 else "are"
+    return f"{n_warned:,} of {len(rows):,} points {are} in doubt: the summary has the warnings."
 
 
 def format_undefined(rows: pd.DataFrame) -> str:

@@ -19,9 +19,9 @@ from simstudy.lazy import pd
 
 MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
-    *("exact", "n_rep", "n_failed", "n_given", "reason"),
+    *("exact", "n_rep", "n_failed", "n_given", "reason", "warning"),
 )
-OPTIONAL = ("variance_reduction", "n_effective", "warning")  # columns that some measures have
+OPTIONAL = ("variance_reduction", "n_effective")  # columns that some measures have
 
 
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:

@@ -48,7 +48,8 @@ def at_a_glance(result: Result) -> list[str]:
         text = _line(result, summary, "")
         lines = [f"{text[:1].upper()}{text[1:]}."] if text else []
     best = _best(result, str(axis)) if has_methods else ""
-    return [*lines, *filter(None, [best, _failures(result, str(axis))])]
+    failed = failures_of(result)
+    return [*lines, *filter(None, [best, f"Failures: {failed}." * bool(failed)])]
 
 
 # A line ---------------------------------------------------------------
@@ -186,16 +187,17 @@ def _places(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 # Failures -------------------------------------------------------------
-def _failures(result: Result, axis: str) -> str:
+def failures_of(result: Result) -> str:
     """The rate of failed replicates, by method: "likelihood failed in 579 of 6,000 replicates"."""
     if not result.n_failed:
         return ""
+    axis = result.plan.methods_axis if result.plan.methods else "method"
     failures, n = result.failures, sum(result.n_rep.values())
     counts: dict[Any, int] = {"": result.n_failed}
     if axis in failures:
         counts = failures.groupby(axis, sort=False).size().to_dict()
     each = [
-        f"{as_words(name)} failed in {count:,} of {n:,} replicates ({count / n:.2g})".strip()
+        f"{as_words(name)} failed in {count:,} of {n:,} replicates ({count / n:.1%})".strip()
         for name, count in counts.items()
     ]
-    return f"Failures: {format_names(each)}."
+    return format_names(each)

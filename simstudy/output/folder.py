@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result
+from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
@@ -229,6 +229,8 @@ def publish(
         content |= {"config": config or {}, INPUTS: inputs}
         if "groups" in frames:
             content[AVERAGES] = [each.name for each in result.details.measures if each.averages]
+        if doubts := doubts_of(result):
+            content["doubts"] = doubts
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}

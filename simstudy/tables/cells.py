@@ -15,7 +15,7 @@ MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
 PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
 SKIP: Final = "\\par\\smallskip\n"
 END: Final = "\\end{table}\n"
-NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?")
+NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?†?")
 MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
 SIGNS: Final = (  # each followed by its name in LaTeX
     "×times ·cdot ±pm ≤le ≥ge ≠ne ≈approx ∞infty √surd →to ∈in αalpha βbeta γgamma δdelta "
@@ -26,7 +26,14 @@ LATEX: Final = str.maketrans(
     dict.fromkeys(range(32))  # control characters are left out
     | {letter: f"\\{letter}" for letter in "{}$&#%_"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "′": "$'$"}
+    | {
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "−": "$-$",
+        "′": "$'$",
+        "†": r"\dag{}",
+    }
     | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
     | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}

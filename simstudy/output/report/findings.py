@@ -39,6 +39,11 @@ def answer_of(result: Result) -> list[str]:
     return at_a_glance(result)
 
 
+def heading_of(result: Result) -> str:
+    """The heading of the answer: "Answer" if the study gives one."""
+    return ANSWER if result.details.answer is not None else AT_A_GLANCE
+
+
 def evidence_of(result: Result) -> list[str]:
     """Counts of claims, the largest difference, and Monte Carlo errors."""
     measures = overview(result.summary, result.details.measures)

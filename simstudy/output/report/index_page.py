@@ -227,6 +227,8 @@ def _warnings(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[
         yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
     if manifest.get("warnings"):
         yield counted(manifest["warnings"], "warning")
+    if manifest.get("doubts"):
+        yield manifest["doubts"].partition(":")[0]
     if manifest.get("noticed"):
         what = "its rows" if "file" in config else "randomness"
         yield f"{what} to be looked at: {first_few(manifest['noticed'])}"
