@@ -197,6 +197,51 @@ def caption_of(figure: Any) -> str:
     return " ".join(_as_sentence(text) for text in dict.fromkeys(sentences))
 
 
+MAX_TOLD = 6  # levels that a description names
+
+
+def describe_figure(figure: Any) -> str:
+    """What a figure shows, for readers who do not see it: axes, colours, panels, first and last.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot; of other figures the description is empty.
+    """
+    rows, labels = getattr(figure, "data", None), getattr(figure, "labels", None)
+    if labels is None or not hasattr(rows, "columns"):
+        return ""
+    x, y = (str(getattr(labels, at, None) or "") for at in ("x", "y"))
+    parts = [f"{y or 'Estimates'} against {x}" if x else y]
+    for role in ("color", "panel", "rows"):
+        if role in rows:
+            levels = [str(level) for level in dict.fromkeys(rows[role].dropna())]
+            named = ", ".join(levels[:MAX_TOLD]) + ", ..." * (len(levels) > MAX_TOLD)
+            title = getattr(labels, "color", None) if role == "color" else None
+            what = {"color": f"by {title or 'colour'}", "panel": "panels", "rows": "rows"}[role]
+            parts.append(f"{what}: {named}")
+    text = "; ".join(filter(None, parts))
+    trends = _trends(rows)
+    return ". ".join(filter(None, [text[:1].upper() + text[1:], trends])) + "." * bool(text)
+
+
+def _trends(rows: pd.DataFrame) -> str:
+    """From which value to which the estimates go along the axis, by colour, on average."""
+    if not {"x", "estimate"} <= set(rows.columns) or not pd.api.types.is_numeric_dtype(rows["x"]):
+        return ""
+    by_color = rows.groupby("color", observed=True) if "color" in rows else [("", rows)]
+    found = []
+    for color, some in by_color:
+        ends = [
+            some.loc[some["x"] == at, "estimate"].mean()
+            for at in (some["x"].min(), some["x"].max())
+        ]
+        if some["x"].nunique() > 1:
+            verb = "rises" if ends[1] > ends[0] else "falls"
+            found.append(f"{color} {verb} from {ends[0]:.3g} to {ends[1]:.3g}".strip())
+    return ", ".join(found[:MAX_TOLD])
+
+
 def _texts(figure: Any) -> list[Any]:
     if hasattr(figure, "items") and not callable(figure.items):  # a composition
         return [text for part in figure.items for text in _texts(part)]

@@ -58,7 +58,9 @@ class Artefact:
     failed
         Whether its code raised an error, so that another run may succeed.
     caption
-        Title and caption of a figure; also its alternative text.
+        Title and caption of a figure.
+    description
+        What the figure shows, as its alternative text.
     table
         The table, if it is one.
     """
@@ -68,6 +70,7 @@ class Artefact:
     why_not: str = ""
     failed: bool = False
     caption: str = ""
+    description: str = ""
     table: Table | None = None
 
 
@@ -273,6 +276,7 @@ def _manifest(
         **({"protocol": published.protocol} if published.protocol else {}),
         "figures_not_drawn": published.not_drawn,
         "captions": {each.name: each.caption for each in published.figures if each.files},
+        "alt_texts": {e.name: e.description for e in published.figures if e.description},
         "tables_not_made": published.not_made,
     }
 
@@ -307,11 +311,13 @@ class _Draw:
 
     def _drawn(self, name: str) -> Artefact:
         from simstudy.figures import save_figure
-        from simstudy.figures.captions import caption_of
+        from simstudy.figures.captions import caption_of, describe_figure
 
         figure = self.result.figure(name)
         saved = save_figure(figure, self.folder / FIGURES, name, pdf=self.pdf)
-        return Artefact(name, [path for path in saved if path], caption=caption_of(figure))
+        files = [path for path in saved if path]
+        told = describe_figure(figure)
+        return Artefact(name, files, caption=caption_of(figure), description=told)
 
 
 def write_tables(result: Result, folder: Place) -> list[Artefact]:

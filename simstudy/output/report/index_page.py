@@ -112,7 +112,7 @@ class Study(NamedTuple):
         CSS class of its worst warning; `fine` if there is none.
     n_wrong
         Number of warnings about failures; these come first.
-    captions
+    alt_texts
         Captions by figure; also their alternative texts.
     """
 
@@ -121,7 +121,7 @@ class Study(NamedTuple):
     mark: str
     n_wrong: int
     claims: Sequence[Claim]
-    captions: Mapping[str, str]
+    alt_texts: Mapping[str, str]
 
     @property
     def seconds(self) -> float:
@@ -167,7 +167,7 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_repo
         "claims": _count(claims, scored=True),
         "unscored_claims": _count(claims, scored=False),
     }
-    return Study(entry, part, mark, len(wrong), claims, manifest.get("captions", {}))
+    return Study(entry, part, mark, len(wrong), claims, manifest.get("alt_texts", {}))
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

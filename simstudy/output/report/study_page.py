@@ -65,7 +65,7 @@ SECTIONS = {
 }
 """Sections of a report, in order; those from the design on are folded."""
 LEFT_OUT = {
-    "captions", "answer", "command", "question", "noticed", "protocol", "files", "config",
+    "captions", "alt_texts", "answer", "command", "question", "noticed", "protocol", "files", "config",
     "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Entries of a manifest that the report shows in other sections."""
@@ -418,6 +418,8 @@ class ShownFigure(NamedTuple):
 
     Parameters
     ----------
+    alt
+        Description for readers who do not see it.
     source
         Picture as a data URI: an SVG without its caption, or a PNG if there is no SVG.
     has_pdf
@@ -427,6 +429,7 @@ class ShownFigure(NamedTuple):
     name: str
     title: str
     caption: str
+    alt: str
     source: str
     has_pdf: bool
 
@@ -446,7 +449,9 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
             caption = manifest["captions"].get(name, "")
             source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
             has_pdf = path.with_suffix(".pdf") in files
-            shown.append(ShownFigure(path.stem, title_of(name), caption, source, has_pdf))
+            title = title_of(name)
+            alt = manifest.get("alt_texts", {}).get(name) or f"{title} of {manifest['study']}"
+            shown.append(ShownFigure(path.stem, title, caption, alt, source, has_pdf))
     return shown
 
 
