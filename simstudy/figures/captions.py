@@ -208,7 +208,8 @@ def describe_figure(figure: Any) -> str:
     figure
         A plotnine ggplot; of other figures the description is empty.
     """
-    rows, labels = getattr(figure, "data", None), getattr(figure, "labels", None)
+    rows: Any = getattr(figure, "data", None)
+    labels = getattr(figure, "labels", None)
     if labels is None or not hasattr(rows, "columns"):
         return ""
     x, y = (str(getattr(labels, at, None) or "") for at in ("x", "y"))
@@ -232,13 +233,11 @@ def _trends(rows: pd.DataFrame) -> str:
     by_color = rows.groupby("color", observed=True) if "color" in rows else [("", rows)]
     found = []
     for color, some in by_color:
-        ends = [
-            some.loc[some["x"] == at, "estimate"].mean()
-            for at in (some["x"].min(), some["x"].max())
-        ]
-        if some["x"].nunique() > 1:
-            verb = "rises" if ends[1] > ends[0] else "falls"
-            found.append(f"{color} {verb} from {ends[0]:.3g} to {ends[1]:.3g}".strip())
+        means = some.groupby("x")["estimate"].mean()
+        if len(means) > 1:
+            first, last = float(means.iloc[0]), float(means.iloc[-1])
+            verb = "rises" if last > first else "falls"
+            found.append(f"{color} {verb} from {first:.3g} to {last:.3g}".strip())
     return ", ".join(found[:MAX_TOLD])
 
 

@@ -113,7 +113,7 @@ class Study(NamedTuple):
     n_wrong
         Number of warnings about failures; these come first.
     alt_texts
-        Captions by figure; also their alternative texts.
+        Descriptions of figures, by name.
     """
 
     entry: Mapping[str, Any]

@@ -65,8 +65,8 @@ SECTIONS = {
 }
 """Sections of a report, in order; those from the design on are folded."""
 LEFT_OUT = {
-    "captions", "alt_texts", "answer", "command", "question", "noticed", "protocol", "files", "config",
-    "figures_not_drawn", "tables_not_made",
+    "captions", "alt_texts", "answer", "command", "question", "noticed", "protocol", "files",
+    "config", "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Entries of a manifest that the report shows in other sections."""
 
