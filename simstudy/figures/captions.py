@@ -73,6 +73,17 @@ def notes(rows: pd.DataFrame) -> list[str]:
     return [*said, format_warned(rows)]
 
 
+def format_fixed(rows: pd.DataFrame, names: Iterable[str]) -> str:
+    """The setting of a figure: the factors with one level in it, such as "n = 50, effect = 1."."""
+    found = {}
+    for name in names:
+        levels = rows[name].dropna().astype(str).unique()
+        if len(levels) == 1 and rows[name].notna().all():
+            value = rows[name].iloc[0]
+            found[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{', '.join(f'{format_name(n)} = {text}' for n, text in found.items())}." * bool(found)
+
+
 def format_replicates(rows: pd.DataFrame) -> str:
     """The number of replicates per point, by measure if it differs."""
     counts = _counts(rows).dropna()

@@ -127,10 +127,16 @@ def measure_curves(
                 captions.BARS * bool(drawn["lower"].notna().any()),
                 *_line_sentences(parts, joined, solid),
                 captions.dashed_at(levels["nominal"], dashed),
+                captions.format_fixed(found, _unmapped(found, x, *mapped.values())),
                 *notes(drawn),
             ),
         )
     )
+
+
+def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
+    """The factors that no role of a figure shows."""
+    return [name for name in factors_of(rows) if name not in mapped]
 
 
 def _with_measure_mapped(
