@@ -156,7 +156,7 @@ class _Count:
         self.scenarios.add(id(base_scenario(scenario)))
 
 
-DIGITS = r"\d+(?:[.,]\d+)*"
+DIGITS = r"-?\d+(?:[.,]\d+)*"
 DATA = "(data)"  # method label of the time for drawing data
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"
 

@@ -167,7 +167,12 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_repo
         "claims": _count(claims, scored=True),
         "unscored_claims": _count(claims, scored=False),
     }
-    return Study(entry, part, mark, len(wrong), claims, manifest.get("alt_texts", {}))
+    return Study(entry, part, mark, len(wrong), claims, _alt_texts(manifest))
+
+
+def _alt_texts(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The descriptions of figures by name; captions where there is none."""
+    return {**manifest.get("captions", {}), **manifest.get("alt_texts", {})}
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -450,7 +450,8 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
             source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
             has_pdf = path.with_suffix(".pdf") in files
             title = title_of(name)
-            alt = manifest.get("alt_texts", {}).get(name) or f"{title} of {manifest['study']}"
+            told = manifest.get("alt_texts", {}).get(name) or caption
+            alt = told or f"{title} of {manifest.get('study', 'the study')}"
             shown.append(ShownFigure(path.stem, title, caption, alt, source, has_pdf))
     return shown
 
