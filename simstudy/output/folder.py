@@ -144,6 +144,7 @@ def publish(
     command: str = "",
     part: Mapping[str, Any] | None = None,
     only_if_changed: bool = False,
+    step: Callable[[str], None] = lambda _: None,
 ) -> Published:
     """Write a result's frames, tables, figures and report to a folder.
 
@@ -177,6 +178,8 @@ def publish(
         Part and group of experiments that it belongs to, for the manifest.
     only_if_changed
         Whether files that are up to date are kept as they are.
+    step
+        Function that is called with the name of each step, such as "figure 3 of 4".
 
     Returns
     -------
@@ -218,6 +221,7 @@ def publish(
             forget_unfinished(place)
         previous = clear_outputs(target)
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
+        step("summary and claims")
         frames = frames_of(result) | {"claims": result.claims}
         if result.details.replicates.store is not None:
             frames |= {"groups": estimates_of_groups(result)}
@@ -225,7 +229,8 @@ def publish(
         made.tables = write_tables(result, target)
         if figures:
             before = time.perf_counter()
-            made.figures = _draw_figures(result, target, pdf, Workers(n_jobs=n_jobs).count)
+            count = Workers(n_jobs=n_jobs).count
+            made.figures = _draw_figures(result, target, pdf, count, step)
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
@@ -240,6 +245,7 @@ def publish(
         content |= {"command": command} if command else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
+            step("report")
             title = content["question"] or as_words(result.plan.name)
             labels = result.details.value_labels
             explorer = target / EXPLORER
@@ -281,18 +287,25 @@ def _manifest(
     }
 
 
-def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list[Artefact]:
+def _draw_figures(
+    result: Result, folder: Place, pdf: bool, n_jobs: int, step: Callable[[str], None]
+) -> list[Artefact]:
     """Draw all figures for which the run has data, in workers if they are many."""
     from joblib import Parallel, delayed
 
     draw, names = _Draw(result, folder, pdf), list(result.details.figures)
     n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
     if n_workers > 1 and isinstance(folder, Path):
+        step(f"{len(names)} figures")
         try:
             return list(Parallel(n_workers)(map(delayed(draw), names)))
         except Exception:  # a figure that only this process can make, or a worker was killed
             forget_unfinished(folder / FIGURES)
-    return list(map(draw, names))
+    drawn = []
+    for at, name in enumerate(names, start=1):
+        step(f"figure {at} of {len(names)}")
+        drawn.append(draw(name))
+    return drawn
 
 
 @dataclass
