@@ -138,7 +138,8 @@ def format_warned(rows: pd.DataFrame) -> str:
     """The sentence on points whose numbers have a warning; empty if none has."""
     if "warning" not in rows:
         return ""
-    n_warned = int(rows["warning"].fillna("").astype(bool).sum())
+    texts = rows["warning"]
+    n_warned = int((texts.notna() & texts.astype(str).ne("")).sum())
     if not n_warned:
         return ""
     are = "is" if n_warned == 1 else "are"

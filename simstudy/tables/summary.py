@@ -88,12 +88,13 @@ def summary_table(
         heading = words.get(spread, {}).get(value, labels.get(value, text))
         name = value if axis is None else f"{axis}={value}"
         own, error, warned = (_free(f"{name}{end}", keys) for end in ("", "_mcse", "_warning"))
-        has_warnings = "warning" in rows and rows["warning"].fillna("").ne("").any()
+        texts = rows["warning"].astype(object) if "warning" in rows else pd.Series(dtype=object)
+        has_warnings = bool((texts.notna() & texts.ne("")).any())
         columns[own] = Column(heading, mcse=error, warning=warned if has_warnings else "")
         data[own] = spread_out["estimate"].tolist()
         data[error] = spread_out["mcse"].tolist()
         if has_warnings:
-            data[warned] = spread_out["warning"].fillna("").tolist()
+            data[warned] = spread_out["warning"].astype(object).fillna("").tolist()
         for extra, heading in OPTIONAL_COLUMNS.items() if axis is None else ():
             if extra in rows and rows[extra].notna().any():
                 column = _free(f"{name}_{extra}", keys)
