@@ -42,6 +42,7 @@ from simstudy.cli.settings import (
     check_settings,
     read_backend,
     read_scale,
+    setting_of,
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build, format_setting, option_help
@@ -147,8 +148,18 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
         raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
-    with errors_in_one_line():
-        return list(OverridesParser.create().parse_overrides(list(overrides)))
+    parsed = list[Override]()
+    for text in overrides:
+        try:
+            parsed += OverridesParser.create().parse_overrides([text])
+        except COMPOSING_ERRORS as error:
+            line = first_line(error)
+            raise ConfigError(line if setting_of(text) in line else f"{text}: {line}") from None
+    for each in parsed:
+        name, is_single = each.key_or_group, not (each.is_sweep_override() or each.is_delete())
+        if name in GROUPS and is_single and not isinstance(each.value(), str):
+            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
+    return parsed
 
 
 def typed_overrides(hydra: Any) -> list[str]:
