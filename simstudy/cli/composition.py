@@ -209,6 +209,8 @@ def register(
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
     store.store(name="settings", node=node)
     named = [name for override in overrides for name in _experiments_in(override, project)]
+    for name in named:  # Hydra does not say which file it cannot read
+        read_settings(project.conf / "experiment" / f"{name}.yaml")
     modules = {name: load_experiment(name, project.root) for name in named}
     template = _help(modules, program)
     store.store(
@@ -312,6 +314,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
             raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
     name = str(choices["experiment"])
     module = load_experiment(name, project.root)
+    environment = _environment(texts, values)
     own_config = _read_config(module, values.pop("experiment", None), project)
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
@@ -321,17 +324,16 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
-    if settings.shard:
-        refuse_own_memory(out, f"shard={settings.shard}")
     overrides = typed_overrides(hydra)
     differences = _differences(overrides, own_config, settings, hydra, project)
     options = texts.get("experiment") or {}
     interpolated = {key: text for key, text in options.items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
-    return Run(
+    run = Run(
         name, module, own_config, study, settings, n_rep, out, sources, project,
-        tuple(overrides), differences, interpolated,
+        tuple(overrides), differences, interpolated, environment,
     )  # fmt: skip
+    return run.beside_other_environments()
 
 
 def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
@@ -374,19 +376,17 @@ def _differences(
     return found if used == config_location(project) else found | {"config": hydra.job.config_name}
 
 
-def refuse_own_memory(out: str, setting: str) -> None:
-    """Refuse an in-memory place for results that several processes share.
+def _environment(texts: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Digests of composed settings as text and as values, if some are interpolated; else empty.
 
-    Parameters
-    ----------
-    setting
-        The setting that makes them share it.
+    The same text with other values means that the environment has changed.
     """
-    if out.startswith("memory:"):
-        raise ConfigError(
-            f"out={out} with {setting}: other processes cannot see the memory of this one. Give a "
-            "folder that all see."
-        )
+    from simstudy.provenance.scenario_id import short_hash
+
+    both = [{k: v for k, v in each.items() if k not in SILENT} for each in (texts, values)]
+    both[0] |= {"experiment": texts.get("experiment")}
+    both[1] |= {"experiment": values.get("experiment")}
+    return "-".join(short_hash(repr(each), 8) for each in both) if "${" in repr(both[0]) else ""
 
 
 def _read_config(module: Any, values: Any, project: Project) -> Any:

@@ -4,8 +4,10 @@ After each of them the published files of the project are what they were.
 """
 
 import hashlib
+import json
 import logging
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -19,6 +21,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 
 from tests.cli.projects import STUDY, give, inside, write
+from tests.support import ROOT
 
 QUIET = "figures=false report=false progress=false backend=inline"
 FILES = {
@@ -282,6 +285,26 @@ def test_hydras_own_errors_are_in_hydras_words(line, project, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert HYDRAS_OWN[line] in error
+
+
+def test_the_configs_of_the_docs_work_as_printed(tmp_path):
+    """Each block of the page that is a file of `conf/`, in one project."""
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^```yaml\n# (conf/\S+)\n(.*?)^```", page, re.S | re.M))
+    assert {"conf/config.yaml", "conf/experiment/mine.yaml", "conf/size/large.yaml"} < set(files)
+    studies = {f"experiments/{Path(path).stem}.py": STUDY.replace('"fine"', f'"{Path(path).stem}"')
+               for path in files if "/experiment/" in path}  # fmt: skip
+    write(tmp_path, {"experiments/__init__.py": "", **studies, **files})
+    with inside(tmp_path):
+        for words, folder, levels, seed in (
+            ("experiment=mine", "mine", {10, 40}, 3),
+            ("experiment=mine +size=large", "mine/runs/size=large", {400, 800}, 3),
+            ("experiment=larger", "larger", {400, 800}, 7),
+        ):
+            assert give(*words.split(), *QUIET.split()) == 0
+            results = tmp_path / "results" / "smoke" / folder
+            assert set(pd.read_parquet(results / "summary.parquet")["n_obs"]) == levels
+            assert json.loads((results / "manifest.json").read_text())["seed"] == seed
 
 
 def test_an_environment_variable_that_hydra_sets_is_the_jobs_alone():
