@@ -7,6 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +22,7 @@ from simstudy.remote import place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
-    from simstudy.store.compaction import Removed
+    from simstudy.store.cleaning import Removed
 
 ENTRY_POINTS = "simstudy.commands"
 """Group of entry points that add commands: each names a Typer application."""
@@ -249,7 +250,7 @@ def protocol(context: typer.Context, overrides: Overrides = None) -> None:
 @app.command()
 def clean(context: typer.Context, overrides: Overrides = None) -> None:
     """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
-    from simstudy.store.runs import clean as remove_unused
+    from simstudy.store.cleaning import clean as remove_unused
 
     words = [word for word in overrides or () if not word.startswith("delete=")]
     deletes = {word for word in overrides or () if word not in words}
@@ -341,6 +342,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     SimstudyError
         In a line, for anything that makes no sense.
     """
+    from simstudy.analysis.result import Result
     from simstudy.cli.runs import publish_and_print
     from simstudy.external.from_frame import from_file
 
@@ -352,7 +354,8 @@ def summarize_file(arguments: Sequence[str]) -> int:
     config = {name: value for name, value in config.items() if name not in ("out", "name")}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
         result = from_file(files if len(files) > 1 else files[0], **{"out": RESULTS, **settings})
-    result.details.given = f"simstudy summarize {shlex.join(arguments)}"
+    command = f"simstudy summarize {shlex.join(arguments)}"
+    result = Result(replace(result.details, repeat_command=command))
     return publish_and_print(result, result.folder, config=config, **outputs)
 
 

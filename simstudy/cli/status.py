@@ -19,7 +19,7 @@ from simstudy.remote import Place, place_of
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
     from simstudy.design.plan import Plan
-    from simstudy.engine.work_queue import BlockSet
+    from simstudy.engine.tasks import BlockSet
 
 MANIFEST = "manifest.json"
 RUNS = "runs"
@@ -140,7 +140,7 @@ class Inventory(NamedTuple):
 
     def of_shard(self, shard: tuple[int, int] | None) -> "Inventory":
         """The inventory of one shard."""
-        from simstudy.engine.work_queue import blocks_of_shard
+        from simstudy.engine.tasks import blocks_of_shard
 
         if shard is None:
             return self
@@ -152,7 +152,7 @@ class Inventory(NamedTuple):
 
     def gaps(self, n_shards: int) -> tuple[list[int], float]:
         """The shards with missing blocks, and how many whole shards of work are missing."""
-        from simstudy.engine.work_queue import n_blocks_by_shard
+        from simstudy.engine.tasks import n_blocks_by_shard
 
         wanted = n_blocks_by_shard(self.plan, self.every, n_shards)
         missing = n_blocks_by_shard(self.plan, self.missing, n_shards)
@@ -174,7 +174,7 @@ def take_inventory(run: "Run", *, compares: bool = False) -> Inventory:
         If the folder is of another study.
     """
     from simstudy.engine.provenance import compute_provenance
-    from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
+    from simstudy.engine.tasks import all_blocks, blocks_with_failures, missing_blocks
     from simstudy.store.files import REPLICATES
     from simstudy.store.runs import StudyFolder
     from simstudy.study.stored_blocks import (

@@ -3,7 +3,7 @@
 import pytest
 
 from simstudy.errors import ConfigError
-from simstudy.study.run_options import read_shard, share_of_array
+from simstudy.study.run_options import read_shard, shard_of_array
 from tests.guarantees.content import files_but_manifest
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
@@ -28,7 +28,7 @@ def slurm(index, first, last, count=None):
     ],
 )
 def test_the_share_follows_from_the_array(environment, n_shares, share):
-    assert share_of_array(environment, n_shares) == share
+    assert shard_of_array(environment, n_shares) == share
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_share_follows_from_the_array(environment, n_shares, share):
 )
 def test_a_place_that_cannot_be_told_is_refused_in_a_line(environment, n_shares, said):
     with pytest.raises(ConfigError, match=said) as refusal:
-        share_of_array(environment, n_shares)
+        shard_of_array(environment, n_shares)
     assert "\n" not in str(refusal.value)
 
 

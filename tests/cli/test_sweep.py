@@ -175,10 +175,9 @@ def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkey
             patch.setattr(folder, "write_tables", interrupted)
             said(capsys, *asked, status=130)
         assert main(["clean", "last", "delete=true"]) == 0
-        assert "nothing to delete" in capsys.readouterr().out
+        assert "deleted: 0 blocks" in capsys.readouterr().out, "younger than a week"
         out, _ = said(capsys, *asked)
         assert "0 blocks drawn now" in out
-        assert not list(project.rglob("unfinished/*.json"))
         (project / "results" / "last" / "runs" / "seed=2" / "manifest.json").unlink()
         assert main(["clean", "last", "delete=true"]) == 0
         said_now = capsys.readouterr().out
