@@ -297,8 +297,8 @@ def test_the_configs_of_the_docs_work_as_printed(tmp_path):
     write(tmp_path, {"experiments/__init__.py": "", **studies, **files})
     with inside(tmp_path):
         for words, folder, levels, seed in (
-            ("experiment=mine", "mine", {10, 40}, 3),
-            ("experiment=mine +size=large", "mine/runs/size=large", {400, 800}, 3),
+            ("experiment=mine", "mine", {10, 40}, 7),
+            ("experiment=mine +size=large", "mine/runs/size=large", {400, 800}, 7),
             ("experiment=larger", "larger", {400, 800}, 7),
         ):
             assert give(*words.split(), *QUIET.split()) == 0
