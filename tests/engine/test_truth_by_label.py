@@ -1,4 +1,4 @@
-"""A truth with a value for each term or method: a dict names its axis, an array is the study's own."""
+"""A truth for each term or method: a dict names its axis, an array is over the study's own."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Line:
         ]
 
     def draw_one(self, rng):
-        return {"x": rng.normal(size=(self.n, 2)) + [1, 2]}
+        return {"x": rng.normal([1, 2], size=(self.n, 2))}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class DrawnLine:
     n: int = 20
 
     def draw(self, streams, n_rep):
-        x = streams("data").normal(size=(n_rep, self.n, 2)) + [1, 2]
+        x = streams("data").normal([1, 2], size=(n_rep, self.n, 2))
         rows = np.tile([1.0, 2.0], (n_rep, 1))
         by_term = {"slope": rows[:, 1], "intercept": 1.0}
         return {"x": x, "truth": {"dict": TRUTH, "array": rows, "axis": by_term}[self.kind]}
@@ -50,7 +50,7 @@ class LineByOne:
     n: int = 20
 
     def draw_one(self, rng):
-        x = rng.normal(size=(self.n, 2)) + [1, 2]
+        x = rng.normal([1, 2], size=(self.n, 2))
         array = np.array([1.0, 2.0])
         return {"x": x, "truth": {"dict": TRUTH, "array": array, "axis": [1.0, 2.0]}[self.kind]}
 
@@ -86,7 +86,7 @@ class TruthByMethod:
         return {"zero": 0.0, "mean": 1.5}
 
     def draw_one(self, rng):
-        return {"x": rng.normal(size=(self.n, 2)) + [1, 2]}
+        return {"x": rng.normal([1, 2], size=(self.n, 2))}
 
 
 def test_a_dict_may_name_the_methods():
