@@ -1,4 +1,4 @@
-"""What users of other tools ask for: a debugger at a failure, a message at the end, paired values."""
+"""A debugger at a failure, a message at the end of a run, paired values in a sweep."""
 
 import json
 import re
@@ -41,7 +41,8 @@ DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
 def project(tmp_path):
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY,
                      "experiments/fails.py": FAILS.replace('"fine"', '"fails"'),
-                     "experiments/doubtful.py": DOUBTFUL.replace('"fine"', '"doubtful"')})  # fmt: skip
+                     "experiments/doubtful.py": DOUBTFUL.replace('"fine"', '"doubtful"'),
+    })  # fmt: skip
     return tmp_path
 
 
