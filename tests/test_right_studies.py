@@ -27,7 +27,10 @@ def average(x):
     return {"b": x.mean(), "c": x.max()}
 
 
-def study(methods=None, measures=(mean("b"),), **more):
+MEAN = mean("b")
+
+
+def study(methods=None, measures=(MEAN,), **more):
     methods = methods or {"m": average}
     return Study("trial", [Trial()], list(measures), methods=methods, **more)
 
