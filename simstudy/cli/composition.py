@@ -209,8 +209,8 @@ def register(
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
     store.store(name="settings", node=node)
     named = [name for override in overrides for name in _experiments_in(override, project)]
-    for name in named:  # Hydra does not say which file it cannot read
-        read_settings(project.conf / "experiment" / f"{name}.yaml")
+    for name in named if not any("glob(" in str(each.input_line) for each in overrides) else ():
+        read_settings(project.conf / "experiment" / f"{name}.yaml")  # refuses a damaged file
     modules = {name: load_experiment(name, project.root) for name in named}
     template = _help(modules, program)
     store.store(

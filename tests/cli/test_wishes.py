@@ -79,6 +79,18 @@ def test_the_debugger_opens_where_every_replicate_fails(project):
     assert re.search(r"\('here', -?[\d.]+\)", done.stdout)
 
 
+# ---------------------------------------------------------------- without measures
+def test_a_study_without_measures_has_a_report(project, capsys):
+    path = project / "experiments" / "fine.py"
+    path.write_text(path.read_text().replace('[mean("x")], ', ""))
+    with inside(project):
+        assert main(["experiment=fine", "figures=false", "progress=false", "backend=inline"]) == 0
+        assert (project / "results" / "fine" / "report.html").exists()
+        for command in ("status", "plan", "summarize"):
+            assert main([command, "fine", "progress=false", "backend=inline"]) == 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------- the state of a run in a sweep
 def test_a_warning_about_the_numbers_is_in_the_state_of_a_run(project, capsys):
     with inside(project):
