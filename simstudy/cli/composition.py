@@ -42,6 +42,7 @@ from simstudy.cli.settings import (
     check_settings,
     read_backend,
     read_scale,
+    setting_of,
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build, format_setting, option_help
@@ -147,8 +148,18 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
         raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
-    with errors_in_one_line():
-        return list(OverridesParser.create().parse_overrides(list(overrides)))
+    parsed = list[Override]()
+    for text in overrides:
+        try:
+            parsed += OverridesParser.create().parse_overrides([text])
+        except COMPOSING_ERRORS as error:
+            line = first_line(error)
+            raise ConfigError(line if setting_of(text) in line else f"{text}: {line}") from None
+    for each in parsed:
+        name, is_single = each.key_or_group, not (each.is_sweep_override() or each.is_delete())
+        if name in GROUPS and is_single and not isinstance(each.value(), str):
+            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
+    return parsed
 
 
 def typed_overrides(hydra: Any) -> list[str]:
@@ -198,6 +209,8 @@ def register(
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
     store.store(name="settings", node=node)
     named = [name for override in overrides for name in _experiments_in(override, project)]
+    for name in named if not any("glob(" in str(each.input_line) for each in overrides) else ():
+        read_settings(project.conf / "experiment" / f"{name}.yaml")  # refuses a damaged file
     modules = {name: load_experiment(name, project.root) for name in named}
     template = _help(modules, program)
     store.store(
@@ -301,6 +314,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
             raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
     name = str(choices["experiment"])
     module = load_experiment(name, project.root)
+    environment = _environment(texts, values)
     own_config = _read_config(module, values.pop("experiment", None), project)
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
@@ -310,17 +324,16 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
-    if settings.shard:
-        refuse_own_memory(out, f"shard={settings.shard}")
     overrides = typed_overrides(hydra)
     differences = _differences(overrides, own_config, settings, hydra, project)
     options = texts.get("experiment") or {}
     interpolated = {key: text for key, text in options.items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
-    return Run(
+    run = Run(
         name, module, own_config, study, settings, n_rep, out, sources, project,
-        tuple(overrides), differences, interpolated,
+        tuple(overrides), differences, interpolated, environment,
     )  # fmt: skip
+    return run.beside_other_environments()
 
 
 def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
@@ -363,19 +376,17 @@ def _differences(
     return found if used == config_location(project) else found | {"config": hydra.job.config_name}
 
 
-def refuse_own_memory(out: str, setting: str) -> None:
-    """Refuse an in-memory place for results that several processes share.
+def _environment(texts: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Digests of composed settings as text and as values, if some are interpolated; else empty.
 
-    Parameters
-    ----------
-    setting
-        The setting that makes them share it.
+    The same text with other values means that the environment has changed.
     """
-    if out.startswith("memory:"):
-        raise ConfigError(
-            f"out={out} with {setting}: other processes cannot see the memory of this one. Give a "
-            "folder that all see."
-        )
+    from simstudy.provenance.scenario_id import short_hash
+
+    both = [{k: v for k, v in each.items() if k not in SILENT} for each in (texts, values)]
+    both[0] |= {"experiment": texts.get("experiment")}
+    both[1] |= {"experiment": values.get("experiment")}
+    return "-".join(short_hash(repr(each), 8) for each in both) if "${" in repr(both[0]) else ""
 
 
 def _read_config(module: Any, values: Any, project: Project) -> Any:
