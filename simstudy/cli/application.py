@@ -32,6 +32,7 @@ from simstudy.cli.composition import (
     hydra_process,
     is_word,
     parse_overrides,
+    refuse_slips,
     register,
     resolve,
     typed_overrides,
@@ -80,6 +81,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
+    refuse_slips(arguments)
     arguments = with_experiments(arguments, project)
     overrides = overrides_among(arguments)
     flags = [text for text in arguments if text not in overrides]  # argparse takes them last

@@ -20,7 +20,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.errors import (
+    ConfigCompositionException,
+    HydraException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -49,6 +54,8 @@ from simstudy.options import build, format_setting, option_help
 
 VERSION_BASE = "1.3"
 FULL_ERROR = "HYDRA_FULL_ERROR"
+AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']*)'")
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 HOW_TO_QUOTE = """; put text with special letters in two pairs of marks: 'out="a (b"'"""
 GROUPS = ("experiment", "scale", "backend")
 COMPOSING_ERRORS = (
@@ -120,7 +127,12 @@ def first_line(error: BaseException) -> str:
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
         known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
         names = [str(name) for name in known if name != "hydra"]
+        options = known.get("experiment") if cause.full_key == cause.key else None
+        if isinstance(options, DictConfig) and cause.key in options:
+            return f"{cause.key} is not a setting; did you mean 'experiment.{cause.key}'?"
         return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, ConfigCompositionException) and (slip := AMBIGUOUS.search(str(error))):
+        return several_values(slip[1])
     if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
         return (
             "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
@@ -139,6 +151,36 @@ def first_line(error: BaseException) -> str:
     return ": ".join(dict.fromkeys(texts)) + hint
 
 
+def several_values(override: str) -> str:
+    """What is wrong with `n_rep=10,000` or `seed=1,2`, which Hydra takes for a sweep."""
+    name, _, value = override.partition("=")
+    if THOUSANDS.fullmatch(value):
+        return f"{override}: numbers have no commas: {name}={value.replace(',', '')}"
+    return (
+        f"{override} gives several values: add -m to run each of them, or write a list in "
+        f"brackets, {name}=[{value}]"
+    )
+
+
+def refuse_slips(arguments: Sequence[str]) -> None:
+    """Refuse arguments as they are written for other programs.
+
+    Raises
+    ------
+    ConfigError
+        With how they are written here.
+    """
+    for before, text, after in zip(("", *arguments), arguments, (*arguments[1:], ""), strict=False):
+        ends = text.endswith("=") and text != "=" and is_word(after or "=")
+        if text.startswith("=") or ends:
+            parts = [before * text.startswith("="), text, after * text.endswith("=")]
+            raise ConfigError(f"no blanks stand around =: write {''.join(parts)}")
+        name = text.removeprefix("--").partition("=")[0].replace("-", "_")
+        if text.startswith("--") and (name in NAMES or name in GROUPS or "." in name):
+            value = text.partition("=")[2] or after or "VALUE"
+            raise ConfigError(f"{text}: settings have no dashes: write {name}={value}")
+
+
 def is_word(text: str) -> bool:
     """Whether an argument is no override, but the name of an experiment."""
     return "=" not in text and not text.startswith("~")
@@ -147,7 +189,10 @@ def is_word(text: str) -> bool:
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
-        raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
+        raise ConfigError(
+            f"{text!r} has no value: write NAME=VALUE, after names of experiments; commas, and no "
+            "blanks, stand between values"
+        )
     parsed = list[Override]()
     for text in overrides:
         try:
