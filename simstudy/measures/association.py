@@ -7,6 +7,7 @@ import numpy as np
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
 from simstudy.measures.core import INFLUENCE, Formula, Influence, Measure
+from simstudy.measures.estimation import sizes_of_powers
 from simstudy.measures.intervals import END, Interval, ScaledInterval
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
@@ -40,6 +41,11 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
         x, y = columns[centred(first)], columns[centred(second)]
         return x, y, x * x, y * y, x * y
 
+    def sizes(columns: Columns) -> tuple[np.ndarray, ...]:
+        (x, xx), (y, yy) = (sizes_of_powers(columns, name) for name in reads)
+        of_product = np.abs(columns[centred(first)]) * y + np.abs(columns[centred(second)]) * x
+        return x, y, xx, yy, of_product
+
     return _Correlation(
         by_cell=True,
         interval=ScaledInterval(-1.0, 1.0),
@@ -48,6 +54,7 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
         formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
         reads=reads,
         terms=terms,
+        sizes=sizes,
         value=_correlation,
         centred_columns=reads,
         undefined="one of the two columns has no spread",

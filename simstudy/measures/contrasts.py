@@ -15,7 +15,7 @@ import numpy as np
 
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, total
+from simstudy.measures.columns import Columns
 from simstudy.measures.core import (
     Estimates,
     Influence,
@@ -25,7 +25,7 @@ from simstudy.measures.core import (
 )
 from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import ratio
-from simstudy.measures.warnings import ALL_ALIKE, of_both
+from simstudy.measures.warnings import doubts, of_both
 from simstudy.validation import ROUNDING
 
 Scale = Literal["difference", "ratio"]
@@ -69,20 +69,23 @@ def paired(
         estimate = _contrast(left.estimate, right.estimate, scale)
         same = _same_up_to_rounding(left, right, apart) & np.isfinite(estimate)
         apart = np.where(same, 0.0, apart)
+        doubted = None
+        if left.doubted is not None and right.doubted is not None:
+            doubted = left.doubted - weight * right.doubted
         joint = left._replace(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            warning=of_both(left.warning, right.warning),
+            doubted=doubted,
         )
     mcse = standard_error(joint)
+    warning = doubts(joint, mcse, measure.interval, AGREE)
+    joint = joint._replace(warning=of_both(of_both(left.warning, right.warning), warning))
     cautious = _with_one_more(measure, left, right, slope, weight, mcse)
     if scale == "difference":
         limits = intervals.student(joint.estimate, cautious, joint.n_independent - 1, level=level)
     else:
         limits = _ratio_of_pairs(measure, left, right, cautious / np.abs(slope), level)
-    if not measure.interval.counts_events:
-        joint = joint._replace(warning=of_both(joint.warning, _alike(joint, left, mcse)))
     mcse = np.where(mcse == 0, cautious, mcse)
     estimates = _report(joint, mcse, _range(measure, scale).within(limits))
     n_outside = _n_outside(measure, first, second, estimates.n_failed.ndim)
@@ -97,7 +100,9 @@ def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -
     return np.asarray(apart_by <= ROUNDING * size)
 
 
-AGREE = "the two agree in all {n:,} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
+AGREE = (
+    "the two agree in all {n:,.0f} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
+)
 
 
 def _with_one_more(
@@ -108,22 +113,14 @@ def _with_one_more(
     weight: np.ndarray,
     mcse: np.ndarray,
 ) -> np.ndarray:
-    """The error of a contrast with one more discordant pair of each kind."""
-    if not measure.interval.counts_events:
-        return mcse
+    """The error of a contrast with one more discordant pair of each kind.
+
+    It is that of measures of events, and of any other that is the same on both sides by luck.
+    """
     each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
-        return np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
-
-
-def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | None:
-    """Warnings on cells in which all pairs agree although each side varies."""
-    varies = total(np.nan_to_num(left.psi) ** 2) > 0
-    alike = np.asarray((mcse == 0) & varies & (joint.n_rep < ALL_ALIKE))
-    if not alike.any():
-        return None
-    words = [AGREE.format(n=n, rare=n / 3) for n in joint.n_rep.flat]
-    return np.where(alike, np.reshape(np.array(words, dtype=object), alike.shape), "")
+        more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
+    return more if measure.interval.counts_events else np.where(mcse == 0, more, mcse)
 
 
 def _ratio_of_pairs(

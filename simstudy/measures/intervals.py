@@ -391,7 +391,6 @@ class ScaledInterval(StudentInterval):
     """
 
     trials: Float[np.ndarray, " *cells"] | None = None
-    counts_events: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         share, is_end = self._share(influence), self._is_end(influence)

@@ -21,9 +21,11 @@ from simstudy.measures.columns import (
     pick,
     sample,
     total,
+    without_rounding,
 )
 from simstudy.measures.core import Estimates, Influence, Measure
 
+NEARLY_ROUNDING = 1e-6  # influences above this share of the means are no rounding
 STEP = 1e-100  # complex step: its square is 0 relative to any mean
 NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
 
@@ -131,6 +133,12 @@ class MomentMeasure(Measure):
     centred_columns
         Columns that `terms` also finds centred at their mean, as `columns[centred(name)]`: for
         estimates that do not depend on a shift, such as a variance, no digits are lost then.
+    sizes
+        Function of the same columns as `terms` that returns, for each term, the sum of the absolute
+        numbers it is computed from, times its slope in them. An influence that is below the
+        rounding of these is 0. Default: the absolute terms.
+    doubted
+        Index of a term whose skewness is doubted as well as that of the influences.
     derive
         Function that computes the columns of the measure from those it reads.
     normal_mcse
@@ -142,6 +150,8 @@ class MomentMeasure(Measure):
     value: Value = field(repr=False)
     trials: Value = field(default=_all_replicates, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
+    sizes: Terms | None = field(default=None, repr=False)
+    doubted: int | None = field(default=None, repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
     normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
@@ -158,16 +168,24 @@ class MomentMeasure(Measure):
     ) -> Influence:
         data = self.sample(columns, keep=keep)
         used, n = self._widen(data)
-        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        given = self._with_centred(data)
+        terms = self._arrays(self.terms, given)
         means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
         psi = np.zeros(used.shape[:1] + n.shape)
+        slopes = gradient(self.value, means, n)
         with np.errstate(all="ignore"):
-            for term, mean, slope in zip(terms, means, gradient(self.value, means, n), strict=True):
+            for term, mean, slope in zip(terms, means, slopes, strict=True):
                 pull = term - mean
                 psi += np.multiply(pull, slope, out=pull if pull.shape == psi.shape else None)
         if not data.complete:
             psi = np.where(used, psi, np.nan)
-        return self._influence(means, n, len(used) - n, psi)
+        psi = self._without_rounding(psi, given, terms, means, slopes)
+        influence = self._influence(means, n, len(used) - n, psi)
+        if self.doubted is None:
+            return influence
+        with np.errstate(all="ignore"):
+            doubted = np.where(used, terms[self.doubted] - means[self.doubted], np.nan)
+        return influence._replace(doubted=doubted)
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if self.normal_mcse is None:
@@ -180,7 +198,7 @@ class MomentMeasure(Measure):
         assert self.normal_mcse is not None
         data = self.sample(columns)
         used, n = self._widen(data)
-        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        terms = self._arrays(self.terms, self._with_centred(data))
         with np.errstate(all="ignore"):
             means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
             rest = [
@@ -210,17 +228,41 @@ class MomentMeasure(Measure):
         used = data.used.reshape(data.used.shape + (1,) * len(own))
         return used, np.broadcast_to(data.n.reshape(used.shape[1:]), data.n.shape + own)
 
-    def _terms(self, data: Sample, centres: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        extra = {
-            centred(name): data.columns[name] - centre
-            for name, centre in zip(self.centred_columns, centres, strict=True)
-        }
+    def _without_rounding(
+        self,
+        psi: np.ndarray,
+        columns: Columns,
+        terms: Means,
+        means: Means,
+        slopes: list[np.ndarray],
+    ) -> np.ndarray:
+        """Influences without those that are rounding; what they are computed from is costly."""
+        weights = [np.abs(slope) for slope in slopes]
+        sizes = None if self.sizes is None else self._arrays(self.sizes, columns)
         with np.errstate(all="ignore"):
-            return tuple(np.asarray(term, float) for term in self.terms({**data.columns, **extra}))
+            if sizes is None:
+                largest = np.fmax.reduce(np.abs(psi), axis=0, initial=0.0)
+                of_means = sum(w * np.abs(mean) for w, mean in zip(weights, means, strict=True))
+                may_be = np.asarray(largest <= NEARLY_ROUNDING * of_means)
+                if not may_be.any():
+                    return psi
+            size = sum(
+                w * (np.abs(term) + np.abs(mean) + (0.0 if sizes is None else sizes[k]))
+                for k, (w, term, mean) in enumerate(zip(weights, terms, means, strict=True))
+            )
+        clean = without_rounding(psi, np.asarray(np.broadcast_to(size, psi.shape)))
+        return clean if sizes is not None else np.where(may_be, clean, psi)
 
+    def _with_centred(self, data: Sample) -> Columns:
+        extra = {
+            centred(name): data.columns[name] - _mean_twice(data.columns[name], data)
+            for name in self.centred_columns
+        }
+        return {**data.columns, **extra}
 
-def _own_centres(data: Sample, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    return tuple(_mean_twice(data.columns[name], data) for name in names)
+    def _arrays(self, terms: Terms, columns: Columns) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            return tuple(np.asarray(term, float) for term in terms(columns))
 
 
 def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:

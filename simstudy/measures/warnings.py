@@ -8,10 +8,10 @@ import numpy as np
 
 from simstudy.array_types import Float, Shaped
 from simstudy.measures.columns import total
-from simstudy.measures.intervals import ScaledInterval, StudentInterval
 
 if TYPE_CHECKING:
     from simstudy.measures.core import Influence
+    from simstudy.measures.intervals import StudentInterval
 
 ALL_ALIKE = 1000  # among fewer equal replicates, a rare outcome may just be missing
 FEW = 10  # an interval from fewer replicates relies on normal values
@@ -27,7 +27,10 @@ SKEW = "few replicates for values this skew: the interval is too short"
 
 
 def doubts(
-    influence: Influence, mcse: Float[np.ndarray, " *cells"], interval: StudentInterval
+    influence: Influence,
+    mcse: Float[np.ndarray, " *cells"],
+    interval: StudentInterval,
+    alike_text: str = ALIKE,
 ) -> Shaped[np.ndarray, " *cells"] | None:
     """Warnings on errors that may be too small: no spread, few replicates, skew or heavy tails.
 
@@ -43,29 +46,42 @@ def doubts(
         Monte Carlo standard errors.
     interval
         Kind of the measure's interval.
+    alike_text
+        Warning on replicates that are all alike.
     """
     n, psi = influence.n_independent, influence.psi
-    if interval.counts_events:
-        is_few = isinstance(interval, ScaledInterval) & (n < FEW)
-        return np.where(is_few, NORMAL_ONLY, "") if is_few.any() else None
-    if len(psi) == 0:
+    if interval.counts_events or len(psi) == 0:
         return None
     known = (n >= 2) & np.isfinite(mcse)
     alike = known & (mcse == 0) & (n < ALL_ALIKE)
     few = known & (mcse > 0) & (n < FEW)
-    with np.errstate(all="ignore"):
-        psi = np.nan_to_num(psi)
-        squares = psi * psi
-        skew = known & (total(squares * psi) ** 2 > TOO_SKEW * total(squares) ** 3)
-        largest = np.asarray(squares.max(axis=0) / total(squares))
-        heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n))
+    is_skew, largest = _skewness(psi)
+    if influence.doubted is not None:
+        is_skew = is_skew | _skewness(influence.doubted)[0]
+    skew = known & is_skew
+    heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / np.maximum(n, 1)))
     if not (alike | few | skew | heavy).any():
         return None
     heavy_tails = np.full(n.shape, "", dtype=object)
     heavy_tails[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
     warning = joined(np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")), heavy_tails)
-    warning[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
-    return warning
+    return np.where(alike, alike_texts(n, alike_text), warning)
+
+
+def _skewness(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether values are skew for their number, and the largest share of the squares."""
+    with np.errstate(all="ignore"):
+        psi = np.nan_to_num(psi)
+        squares = psi * psi
+        of_squares = total(squares)
+        is_skew = total(squares * psi) ** 2 > TOO_SKEW * of_squares**3
+        return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares)
+
+
+def alike_texts(n: np.ndarray, text: str = ALIKE) -> Shaped[np.ndarray, " *cells"]:
+    """The warning on replicates that are all alike, for each number of them."""
+    lines = [text.format(n=count, rare=count / 3) for count in np.ravel(n)]
+    return np.array(lines, dtype=object).reshape(np.shape(n))
 
 
 def joined(*warnings: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
