@@ -17,6 +17,7 @@ import numpy as np
 from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
+from simstudy.measures.warnings import ALL_ALIKE
 from simstudy.options import format_setting
 from simstudy.provenance.scenario_id import identity
 
@@ -40,14 +41,18 @@ class Target:
     mcse: float
     relative: bool = False
 
-    def shortfall(self, estimates: Estimates) -> float:
-        """The largest ratio of error to target over the cells; infinite for an error of 0.
+    def shortfall(self, estimates: Estimates, block_size: int) -> float:
+        """The largest ratio of error to target over the cells.
 
-        Replicates that are all alike do not show what was rare: no precision is reached by them.
+        Replicates that are all alike do not show what was rare: an error of 0 counts only if there
+        are `ALL_ALIKE` of them or more, from two blocks or more. The ratio is infinite otherwise.
         """
+        n = estimates.n_rep
         allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
+        by_luck = (n < ALL_ALIKE) | (n <= block_size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(estimates.mcse == 0, math.inf, estimates.mcse / allowed)
+            ratio = estimates.mcse / allowed
+        ratio = np.where(estimates.mcse == 0, np.where(by_luck, math.inf, 0.0), ratio)
         return float(np.where(np.isnan(ratio), math.inf, ratio).max())
 
 
@@ -89,9 +94,9 @@ def precision_ratios(result: Result, targets: Sequence[Target]) -> dict[str, flo
     """The worst ratio of error to target, by scenario key; 1 or less suffices."""
     chosen = {target.measure for target in targets}
     measures = [each for each in result.details.measures if each.name in chosen]
-    estimates = result.details.estimates(measures)
+    estimates, size = result.details.estimates(measures), result.plan.block_size
     return {
-        key: max(target.shortfall(estimates[key, target.measure]) for target in targets)
+        key: max(target.shortfall(estimates[key, target.measure], size) for target in targets)
         for key in result.plan.keys
     }
 

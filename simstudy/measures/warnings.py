@@ -10,12 +10,12 @@ from simstudy.array_types import Float, Shaped
 from simstudy.measures.columns import total
 
 if TYPE_CHECKING:
-    from simstudy.measures.core import Influence
+    from simstudy.measures.core import Estimates, Influence
     from simstudy.measures.intervals import StudentInterval
 
 ALL_ALIKE = 1000  # among fewer equal replicates, a rare outcome may just be missing
 FEW = 10  # an interval from fewer replicates relies on normal values
-TOO_SKEW = 0.06  # squared skewness of influences over n: coverage 1.5 points too low
+FEW_EVENTS = 3  # of two values, the rarer one among fewer replicates than this is too rare
 # Share of the squared error from one replicate that is suspicious: HEAVY_SHARE, or HEAVY_NORMAL / n
 # if that is more, which squares of normal values exceed in one of millions of replicates.
 HEAVY_SHARE = 0.1
@@ -55,11 +55,14 @@ def doubts(
     known = (n >= 2) & np.isfinite(mcse)
     alike = known & (mcse == 0) & (n < ALL_ALIKE)
     few = known & (mcse > 0) & (n < FEW)
-    is_skew, largest = _skewness(psi)
+    is_skew, largest = _skewness(psi, n)
     if influence.doubted is not None:
-        is_skew = is_skew | _skewness(influence.doubted)[0]
+        is_skew = is_skew | _skewness(influence.doubted, n)[0]
     skew = known & is_skew
     heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / np.maximum(n, 1)))
+    if (skew | heavy).any():
+        n_rarer = _rarer_of_two(psi)
+        skew, heavy = (each & (n_rarer < FEW_EVENTS) for each in (skew, heavy))
     if not (alike | few | skew | heavy).any():
         return None
     heavy_tails = np.full(n.shape, "", dtype=object)
@@ -68,20 +71,56 @@ def doubts(
     return np.where(alike, alike_texts(n, alike_text), warning)
 
 
-def _skewness(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def too_skew(n: np.ndarray) -> Float[np.ndarray, " *cells"]:
+    """The squared sample skewness over n from which an interval covers less than 90%.
+
+    Chosen by simulation (`benchmarks/interval_coverage.py`): of normal values, their squares from
+    100 on, and uniform values 1% or fewer exceed it. The skewness of few values is bounded, that of
+    many values is near the true one, so the limit rises and then falls.
+    """
+    n = np.maximum(n, 1)
+    limit = np.minimum(np.maximum(np.sqrt(n / 2000), 2 / n), 2 / np.sqrt(n))
+    return np.asarray(np.maximum(0.06, limit))
+
+
+def _skewness(psi: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether values are skew for their number, and the largest share of the squares."""
     with np.errstate(all="ignore"):
         psi = np.nan_to_num(psi)
         squares = psi * psi
         of_squares = total(squares)
-        is_skew = total(squares * psi) ** 2 > TOO_SKEW * of_squares**3
+        is_skew = total(squares * psi) ** 2 > too_skew(n) * of_squares**3
         return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares)
+
+
+def _rarer_of_two(psi: np.ndarray) -> np.ndarray:
+    """How many replicates have the rarer of two values; 0 if there are more values.
+
+    The interval of the mean of two values covers less than 90% only if the rarer is very rare.
+    """
+    low, high = (each(psi, axis=0, initial=end) for each, end in (
+        (np.fmin.reduce, np.inf), (np.fmax.reduce, -np.inf)))  # fmt: skip
+    with np.errstate(all="ignore"):
+        near = 1e-9 * (high - low)
+        is_low, is_high = psi <= low + near, psi >= high - near
+    n_low, n_high = is_low.sum(axis=0), is_high.sum(axis=0)
+    only_two = n_low + n_high == (~np.isnan(psi)).sum(axis=0)
+    return np.where(only_two, np.minimum(n_low, n_high), 0)
 
 
 def alike_texts(n: np.ndarray, text: str = ALIKE) -> Shaped[np.ndarray, " *cells"]:
     """The warning on replicates that are all alike, for each number of them."""
     lines = [text.format(n=count, rare=count / 3) for count in np.ravel(n)]
     return np.array(lines, dtype=object).reshape(np.shape(n))
+
+
+def with_alike(estimates: Estimates) -> Estimates:
+    """Estimates with a warning on each error of 0."""
+    alike = (estimates.mcse == 0) & (estimates.n_rep > 0)
+    if not alike.any():
+        return estimates
+    texts = np.where(alike, alike_texts(estimates.n_rep), "")
+    return estimates._replace(warning=of_both(estimates.warning, texts))
 
 
 def joined(*warnings: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
