@@ -216,7 +216,7 @@ def of_pieces(result: Result, measure: Measure):
     columns = result.columns(scenario, *names)
     cut = {name: column.reshape(N_RUNS, -1).T for name, column in columns.items()}
     constants = {name: np.asarray(number_factors(scenario)[name]) for name in factors}
-    context = MeasureContext({}, "less_work", 1, result.plan.group_size)
+    context = MeasureContext({}, "less_work", 1, result.plan.rules.group_size)
     return bind(measure, context).estimate({**cut, **constants})
 
 

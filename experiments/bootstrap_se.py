@@ -76,7 +76,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=100,
         n_rep=config.n_rep,
-        rules=Rules(common=("n_boot",)),
+        rules=Rules(common_random_numbers=("n_boot",)),
         figures={"2B": figure_2b, "scatter": figure_scatter},
         answer=answer,
         claims=CLAIMS,

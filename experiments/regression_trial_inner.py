@@ -77,7 +77,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=5,
         n_rep=config.n_rep,
-        rules=Rules(common=("n_inner",)),
+        rules=Rules(common_random_numbers=("n_inner",)),
         figures={"inner": figure_inner},
         answer=answer,
         claims=CLAIMS,

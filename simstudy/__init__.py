@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Finding, IntendedValue, Uncheckable, WrongValue
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
-    from simstudy.engine.per_replicate import each_replicate
+    from simstudy.engine.methods import each_replicate
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.options import option, published
     from simstudy.output.folder import publish
@@ -58,7 +58,7 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
-    "engine.per_replicate": ("each_replicate",),
+    "engine.methods": ("each_replicate",),
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),

@@ -14,10 +14,10 @@ from experiments.predictive_pvalue.cells import (
     methods_drawn,
     values,
 )
+from experiments.predictive_pvalue.named_data import boston
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongValue, average, share
-from simstudy.data.named import boston
 from simstudy.documents.stats.compatible import cfdr, rfdr
 
 REJECTED = -5.0  # log to base 10 of the document's level

@@ -106,7 +106,7 @@ class Comparisons:
         return [named | row for row in cell_rows(self.plan, measure, numbers._asdict())]
 
     def _stream(self, scenario: Scenario) -> str:
-        return identity(scenario, without=self.plan.common)
+        return identity(scenario, without=self.plan.rules.common_random_numbers)
 
 
 def _known(label: Any, axis: str, labels: Sequence[Any]) -> Any:

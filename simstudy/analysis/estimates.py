@@ -6,12 +6,13 @@ own takes those that were read together side by side, as further cells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,10 @@ from simstudy.design import Scenario
 from simstudy.design.plan import number_factors, properties_in
 from simstudy.engine.columns import constants_named, refuse_other_values
 from simstudy.engine.workers import available_cores
-from simstudy.errors import StudyError, UndefinedError, in_one_line
+from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line, nearest
 from simstudy.measures import Estimates, Measure
+from simstudy.measures.warnings import ALL_ALIKE
+from simstudy.options import format_setting
 from simstudy.store.blocks import Batch, map_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 
@@ -58,7 +61,7 @@ class Estimator:
         key = plan.key_of(scenario)
         if self._cells is None or measure not in self._cells.measures:
             return self._of_whole[key, measure.name]
-        each = [self._cells.found[drawn, measure.name] for drawn in plan.drawn_keys[key]]
+        each = [self._cells.found[drawn, measure.name] for drawn in plan.unit_keys[key]]
         return stacked(each) if plan.methods else each[0]
 
     @cached_property
@@ -115,7 +118,7 @@ class CellEstimates:
     @cached_property
     def found(self) -> Found:
         names = stored_names(names_read(self.measures))
-        sizes = self.rows.plan.drawn_sizes(self.rows.n_rep)
+        sizes = self.rows.plan.unit_sizes(self.rows.n_rep)
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
         undefined = self._undefined  # made before threads share it
@@ -308,3 +311,65 @@ def stacked(each: Sequence[Estimates]) -> Estimates:
             ]
             parts[name] = np.stack(np.broadcast_arrays(*like))
     return Estimates(**parts)
+
+
+# ---------------------------------------------------------------- targets
+@dataclass(frozen=True)
+class Target:
+    """A target for the Monte Carlo standard error.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure.
+    mcse
+        In the measure's units, or as a share of the estimate if `relative`.
+    """
+
+    measure: str
+    mcse: float
+    relative: bool = False
+
+    def shortfall(self, estimates: Estimates, block_size: int) -> float:
+        """The largest ratio of error to target over the cells.
+
+        Replicates that are all alike do not show what was rare: an error of 0 counts only if there
+        are `ALL_ALIKE` of them or more, from two blocks or more. The ratio is infinite otherwise.
+        """
+        n = estimates.n_rep
+        allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
+        by_luck = (n < ALL_ALIKE) | (n <= block_size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = estimates.mcse / allowed
+        ratio = np.where(estimates.mcse == 0, np.where(by_luck, math.inf, 0.0), ratio)
+        return float(np.where(np.isnan(ratio), math.inf, ratio).max())
+
+
+def read_targets(targets: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
+    """Parse targets: `{"power": 0.005}`, or `"2%"` of the estimate.
+
+    Raises
+    ------
+    ConfigError
+        For a measure that the study does not have, or an error that is not above 0.
+    """
+    return tuple(_read_target(name, value, measures) for name, value in targets.items())
+
+
+def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
+    known = [measure.name for measure in measures]
+    if name not in known:
+        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
+    text = str(value).strip()
+    relative = text.endswith("%")
+    try:
+        number = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        given = value if isinstance(value, str) else format_setting(value)
+        raise ConfigError(
+            f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
+            f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
+        )
+    return Target(name, number, relative)

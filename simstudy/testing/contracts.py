@@ -18,7 +18,7 @@ from simstudy.errors import NotHereError
 from simstudy.lazy import pd
 from simstudy.options import check
 from simstudy.store.arrow_schema import CONVERGED
-from simstudy.study.validation import factor_names_of
+from simstudy.study.spec import factor_names_of
 from simstudy.testing.drawn import (
     Drawn,
     Smoke,

@@ -104,7 +104,7 @@ def write_report(
         "failures": _failures(result.failures),
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
-        "again": result.details.given or manifest.get("command") or _in_python(manifest),
+        "again": result.details.repeat_command or manifest.get("command") or _in_python(manifest),
         "made": _made(manifest),
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
@@ -115,7 +115,7 @@ def write_report(
         size=format_size(result),
         n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * result.details.level:g}%", run_time=format_run_time(result),
-        given=bool(result.details.given),
+        given=bool(result.details.repeat_command),
         sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
@@ -222,7 +222,6 @@ def _run_times(result: Result) -> HtmlTable | None:
     return html_table(ordered, "Run time", choices=axis, value_labels=result.details.value_labels)
 
 
-# ---------------------------------------------------------------- tables of the page
 class Column(NamedTuple):
     """A column of a table.
 
@@ -336,7 +335,6 @@ def cell_text(value: Any) -> str:
     return words.replace(",", ", ") if words != str(value) and "(" in words else words
 
 
-# ---------------------------------------------------------------- sources
 def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     """The source texts by file name, the experiment's own first.
 
@@ -358,7 +356,6 @@ def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------- figures
 FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([\d.]+)"')
 TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
 MIN_LETTERS = 30  # letters; a shorter text may be that of an axis or a panel
