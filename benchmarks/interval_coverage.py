@@ -7,8 +7,10 @@ true value, which is an integral over the law, and the share of studies with a w
 """
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special, stats
@@ -19,7 +21,7 @@ from simstudy.measures import Estimates
 SIZES = (5, 20, 100, 1000)
 N_STUDIES = 2000
 N_BOOT = 200
-Z = np.linspace(-12, 12, 480_001)
+Z = np.linspace(-12, 12, 96_001)
 WEIGHTS = np.exp(-Z * Z / 2) / np.exp(-Z * Z / 2).sum()
 
 
@@ -34,7 +36,11 @@ class Law:
 
     def mean(self, function: Callable[[np.ndarray], np.ndarray] = lambda x: x) -> float:
         """Expectation of a function, by the trapezoidal rule."""
-        return float(WEIGHTS @ function(self.of(Z)))
+        return float(WEIGHTS @ function(self.values))
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        return self.of(Z)
 
     def quantile(self, p: float) -> float:
         return float(self.of(np.array([special.ndtri(p)]))[0])
@@ -42,7 +48,7 @@ class Law:
     def below(self, limit: float) -> float:
         return self.mean(lambda x: (x < limit) + 0.5 * (x == limit))
 
-    @property
+    @cached_property
     def sd(self) -> float:
         center = self.mean()
         return float(np.sqrt(self.mean(lambda x: (x - center) ** 2)))
@@ -110,7 +116,7 @@ def _score_above_miss(law: Law) -> float:
 
 def _outliers(law: Law) -> float:
     middle = law.quantile(0.5)
-    x = law.of(Z)
+    x = law.values
     order = np.argsort(np.abs(x - middle))
     at = order[np.searchsorted(np.cumsum(WEIGHTS[order]), 0.5)]
     limit = 3 * 1.4826 * abs(x[at] - middle)
@@ -118,7 +124,7 @@ def _outliers(law: Law) -> float:
 
 
 def _area(law: Law) -> float:
-    x = law.of(Z)
+    x = law.values
     order = np.argsort(x, kind="stable")
     share = np.interp(x + _shift(law), x[order], np.cumsum(WEIGHTS[order]))
     return float(WEIGHTS @ share) if _continuous(law) else 0.5
@@ -225,7 +231,8 @@ def _contrasts(area: m.Measure, rms: Callable[[Law], float]) -> list[tuple[str, 
     of_x, of_reject, of_score = ("x", "y"), ("reject", "r2"), ("score", "score2")
     return [
         ("mean", (m.mean("x"), "x", of_x, "difference"), lambda _: 0.0),
-        ("rmse", (m.rmse("x", 0.0), "x", of_x, "difference"), lambda law: rms(law) - rms_of_mean(law)),
+        ("rmse", (m.rmse("x", 0.0), "x", of_x, "difference"),
+         lambda law: rms(law) - rms_of_mean(law)),
         ("empirical_se, ratio", (m.empirical_se("x"), "x", of_x, "ratio"), lambda _: np.sqrt(2)),
         ("median", (m.median("x"), "x", ("x", "x_again"), "difference"), lambda _: 0.0),
         ("correlation", (m.correlation("x", "control"), "x", of_x, "difference"), None),
@@ -271,6 +278,7 @@ class Cell:
 def cells(names: tuple[str, ...] = (), sizes: tuple[int, ...] = SIZES) -> Iterator[Cell]:
     for n in sizes:
         for law in laws(n):
+            start = time.perf_counter()
             rng = np.random.default_rng([n, len(law.name)])
             columns = completed(drawn(law, n, N_STUDIES, rng), law)
             for name, estimate, truth in rows():
@@ -285,6 +293,7 @@ def cells(names: tuple[str, ...] = (), sizes: tuple[int, ...] = SIZES) -> Iterat
                 share = float(known.mean())
                 covers = float(inside[known].mean()) if share else np.nan
                 yield Cell(name, law.name, n, covers, float(np.mean(warned)), share)
+            print(n, law.name, f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 def as_text(cell: Cell) -> str:
