@@ -83,7 +83,7 @@ def drawn(law: Law, n: int, n_studies: int, rng: np.random.Generator) -> dict[st
         "x": x,
         "y": (x + x2) / 2,
         "both": np.stack([x, (x + x2) / 2], axis=1),
-        "size": np.abs(x),
+        "size": np.abs(x2),
         "control": z + z2,
         "lower": x - half,
         "upper": x + half,
@@ -288,7 +288,8 @@ def cells(names: tuple[str, ...] = (), sizes: tuple[int, ...] = SIZES) -> Iterat
                 with np.errstate(all="ignore"):
                     found = estimate(columns)
                 known = ~np.isnan(found.lower)
-                inside = (found.lower <= value) & (value <= found.upper)
+                rounding = 1e-6 * abs(value)
+                inside = (found.lower <= value + rounding) & (value - rounding <= found.upper)
                 warned = np.zeros(known.shape) if found.warning is None else found.warning != ""
                 share = float(known.mean())
                 covers = float(inside[known].mean()) if share else np.nan
@@ -309,6 +310,7 @@ def main() -> None:
     silent = [c for c in found if c.covers < 0.9 and c.warned < 0.5 and c.known >= 0.5]
     for cell in silent:
         print(cell, file=sys.stderr)
+    print(len([c for c in silent if c.n >= 20]), "silent cells from n = 20 on", file=sys.stderr)
     for law in dict.fromkeys(cell.law for cell in found):
         print(f"\n| {law} | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")
         print("| --- |" + " ---: |" * len(SIZES))

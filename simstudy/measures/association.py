@@ -1,6 +1,7 @@
 """Association of two columns: correlation, and AUC for a binary column."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,6 +56,7 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
         reads=reads,
         terms=terms,
         sizes=sizes,
+        doubted=(2, 3),
         value=_correlation,
         centred_columns=reads,
         undefined="one of the two columns has no spread",
@@ -153,11 +155,15 @@ class _Area(Measure):
 
 
 class _AreaInterval(ScaledInterval):
-    """With at most twice as many trials as replicates of the rarer kind.
+    """Interval of an area, which needs no warning: it covers for any score.
+
+    With at most twice as many trials as replicates of the rarer kind.
 
     This is the number of trials for an area near 1 (Hanley & McNeil 1982, Radiology 143, 29-36). If
     few pairs are in the wrong order, the estimated error suggests too many.
     """
+
+    counts_events: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         share = influence.estimate

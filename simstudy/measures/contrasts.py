@@ -69,14 +69,13 @@ def paired(
         estimate = _contrast(left.estimate, right.estimate, scale)
         same = _same_up_to_rounding(left, right, apart) & np.isfinite(estimate)
         apart = np.where(same, 0.0, apart)
-        doubted = None
-        if left.doubted is not None and right.doubted is not None:
-            doubted = left.doubted - weight * right.doubted
+        parts = [slope * part for part in left.parts or ()]
+        parts += [slope * weight * part for part in right.parts or ()]
         joint = left._replace(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            doubted=doubted,
+            parts=parts,
         )
     mcse = standard_error(joint)
     warning = doubts(joint, mcse, measure.interval, AGREE)
@@ -120,7 +119,7 @@ def _with_one_more(
     each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
         more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
-    return more if measure.interval.counts_events else np.where(mcse == 0, more, mcse)
+    return more if measure.interval.adds_event else np.where(mcse == 0, more, mcse)
 
 
 def _ratio_of_pairs(

@@ -67,8 +67,8 @@ class Influence(NamedTuple):
         Effective number of replicates of a weighted estimate; None for other estimates.
     warning : array (*cells) or None
         Warnings for the reader of the estimate; None if there are none.
-    doubted : float array (rep, *cells) or None
-        Values whose skewness is doubted as well as that of `psi`; None if there are none.
+    parts : sequence of float arrays (rep, *cells) or None
+        Parts of `psi` whose skewness is doubted as well, since they cancel each other in it.
     interval : StudentInterval or None
         Kind of interval, if it needs numbers of the sample; None for that of the measure.
     """
@@ -82,7 +82,7 @@ class Influence(NamedTuple):
     plain: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     warning: Shaped[np.ndarray, " *cells"] | None = None
-    doubted: Float[np.ndarray, " rep *cells"] | None = None
+    parts: Sequence[Float[np.ndarray, " rep *cells"]] | None = None
     interval: StudentInterval | None = None
 
     @property

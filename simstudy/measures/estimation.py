@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from simstudy.measures.columns import (
+    RELATIVE_ROUNDING,
     Columns,
     Operand,
     check_se,
@@ -243,7 +244,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     """
     formula = Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)")
     squares = _mean_of_error(name, formula, estimate, truth, _square, _slope_of_square)
-    return replace(squares, interval=NOT_NEGATIVE, value=_root)
+    return replace(squares, interval=NOT_NEGATIVE, value=_root, doubted=(0,))
 
 
 def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
@@ -272,6 +273,7 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
         sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
         centred_columns=(estimate,),
+        doubted=(1,),
     )
 
 
@@ -322,6 +324,7 @@ def empirical_se(
         sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
+        doubted=(1,),
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -365,7 +368,7 @@ def standardised_bias(
         value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
         centred_columns=(estimate,),
         undefined="the estimates have no spread",
-        doubted=0,
+        doubted=(0, 2),
     )
 
 
@@ -446,6 +449,7 @@ def relative_error_model_se(
         value=_relative_error,
         centred_columns=(estimate,),
         normal_mcse=_normal(mcse, _normal_relative_error),
+        doubted=(1, 2),
         undefined="the estimates have no spread",
     )
 
@@ -453,7 +457,7 @@ def relative_error_model_se(
 def _mean_of_error(
     name: str, formula: Formula, estimate: str, truth: Operand, loss: Loss, slope: Loss
 ) -> MomentMeasure:
-    """Mean of a loss of the error; `slope` is that of the loss, without its sign."""
+    """Mean of a loss of the error; `slope` is that of the loss at an absolute error."""
 
     def terms(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
@@ -461,8 +465,9 @@ def _mean_of_error(
 
     def sizes(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
-        error = columns[estimate] - true
-        return (slope(error, true) * _size_of_error(columns, estimate, truth),)
+        size = _size_of_error(columns, estimate, truth)
+        error = np.abs(columns[estimate] - true) + RELATIVE_ROUNDING * size
+        return (slope(error, true) * size,)
 
     reads = names_in(estimate, truth)
     return MomentMeasure(
@@ -481,7 +486,7 @@ def _square(error: np.ndarray, _: np.ndarray) -> np.ndarray:
 
 
 def _slope_of_square(error: np.ndarray, _: np.ndarray) -> np.ndarray:
-    return np.asarray(2 * np.abs(error))
+    return np.asarray(2 * error)
 
 
 def _unit_slope(_: np.ndarray, true: np.ndarray) -> np.ndarray:

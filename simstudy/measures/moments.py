@@ -138,7 +138,7 @@ class MomentMeasure(Measure):
         numbers it is computed from, times its slope in them. An influence that is below the
         rounding of these is 0. Default: the absolute terms.
     doubted
-        Index of a term whose skewness is doubted as well as that of the influences.
+        Indices of terms whose parts of the influences are doubted, since they cancel each other.
     derive
         Function that computes the columns of the measure from those it reads.
     normal_mcse
@@ -151,7 +151,7 @@ class MomentMeasure(Measure):
     trials: Value = field(default=_all_replicates, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
     sizes: Terms | None = field(default=None, repr=False)
-    doubted: int | None = field(default=None, repr=False)
+    doubted: tuple[int, ...] = field(default=(), repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
     normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
@@ -181,11 +181,11 @@ class MomentMeasure(Measure):
             psi = np.where(used, psi, np.nan)
         psi = self._without_rounding(psi, given, terms, means, slopes)
         influence = self._influence(means, n, len(used) - n, psi)
-        if self.doubted is None:
-            return influence
         with np.errstate(all="ignore"):
-            doubted = np.where(used, terms[self.doubted] - means[self.doubted], np.nan)
-        return influence._replace(doubted=doubted)
+            parts = [
+                np.where(used, slopes[k] * (terms[k] - means[k]), np.nan) for k in self.doubted
+            ]
+        return influence._replace(parts=parts) if parts else influence
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if self.normal_mcse is None:

@@ -105,6 +105,7 @@ def _name(column: str, probability: float) -> str:
     return f"quantile_{probability:g}_{column}"
 
 
+TIED = "many values equal the quantile: the error of a difference of quantiles is not known"
 BEYOND = "too few replicates for this quantile: its interval reaches beyond them"
 
 
@@ -127,7 +128,10 @@ class _Quantile(Measure):
                 np.isnan(x), np.nan, self.p - (x <= estimate)
             )
             psi = psi - total(np.where(np.isnan(psi), 0.0, psi)) / n
-        return Influence(estimate, psi, n, data.n_failed, n.astype(float))
+        n_equal = (x == estimate).sum(axis=0)
+        tied = n_equal > np.maximum(2, 0.05 * n)
+        warning = np.where(tied, TIED, "") if tied.any() else None
+        return Influence(estimate, psi, n, data.n_failed, n.astype(float), warning=warning)
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         report = super().estimate(columns, level=level)

@@ -90,6 +90,7 @@ def relative_precision(
         ),
         value=_gain,
         centred_columns=(estimate, other),
+        doubted=(1, 3),
         normal_mcse=_normal_gain if mcse == "normal" else None,
         undefined="the estimates of this method have no spread",
         axis=axis,

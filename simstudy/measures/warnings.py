@@ -49,20 +49,24 @@ def doubts(
     alike_text
         Warning on replicates that are all alike.
     """
-    n, psi = influence.n_independent, influence.psi
+    n, psi = np.maximum(influence.n_independent, 1.0), influence.psi
     if interval.counts_events or len(psi) == 0:
         return None
-    known = (n >= 2) & np.isfinite(mcse)
+    known = np.isfinite(mcse)
     alike = known & (mcse == 0) & (n < ALL_ALIKE)
     few = known & (mcse > 0) & (n < FEW)
-    is_skew, largest = _skewness(psi, n)
-    if influence.doubted is not None:
-        is_skew = is_skew | _skewness(influence.doubted, n)[0]
-    skew = known & is_skew
-    heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / np.maximum(n, 1)))
+    skew, largest, spread = _skewness(psi, too_skew(n))
+    heavy = largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n)
     if (skew | heavy).any():
-        n_rarer = _rarer_of_two(psi)
-        skew, heavy = (each & (n_rarer < FEW_EVENTS) for each in (skew, heavy))
+        varied = _rarer_of_two(psi) < FEW_EVENTS
+        skew, heavy = skew & varied, known & heavy & varied
+    limit = np.maximum(1.1 * too_skew(n), np.minimum(0.3, 6 / n))
+    for part in influence.parts or ():
+        part_is_skew, _, of_part = _skewness(part, limit)
+        part_is_skew = part_is_skew & (2 * of_part >= spread)
+        if part_is_skew.any():
+            skew = skew | (part_is_skew & (_rarer_of_two(part) < FEW_EVENTS))
+    skew = known & skew
     if not (alike | few | skew | heavy).any():
         return None
     heavy_tails = np.full(n.shape, "", dtype=object)
@@ -78,19 +82,18 @@ def too_skew(n: np.ndarray) -> Float[np.ndarray, " *cells"]:
     100 on, and uniform values 1% or fewer exceed it. The skewness of few values is bounded, that of
     many values is near the true one, so the limit rises and then falls.
     """
-    n = np.maximum(n, 1)
-    limit = np.minimum(np.maximum(np.sqrt(n / 2000), 2 / n), 2 / np.sqrt(n))
+    limit = np.minimum(np.maximum(np.sqrt(n) / 50, 1.8 / n), 2 / np.sqrt(n))
     return np.asarray(np.maximum(0.06, limit))
 
 
-def _skewness(psi: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether values are skew for their number, and the largest share of the squares."""
+def _skewness(psi: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whether the squared skewness over n is above a limit; largest share and sum of squares."""
     with np.errstate(all="ignore"):
         psi = np.nan_to_num(psi)
         squares = psi * psi
         of_squares = total(squares)
-        is_skew = total(squares * psi) ** 2 > too_skew(n) * of_squares**3
-        return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares)
+        is_skew = total(squares * psi) ** 2 > limit * of_squares**3
+        return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares), of_squares
 
 
 def _rarer_of_two(psi: np.ndarray) -> np.ndarray:
