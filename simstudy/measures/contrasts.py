@@ -9,6 +9,7 @@ limits of a ratio, or of a difference from independent replicates, are computed 
 the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -69,13 +70,11 @@ def paired(
         estimate = _contrast(left.estimate, right.estimate, scale)
         same = _same_up_to_rounding(left, right, apart) & np.isfinite(estimate)
         apart = np.where(same, 0.0, apart)
-        parts = [slope * part for part in left.parts or ()]
-        parts += [slope * weight * part for part in right.parts or ()]
         joint = left._replace(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            parts=parts,
+            parts=partial(_parts_of_both, left, right, slope, weight),
         )
     mcse = standard_error(joint)
     warning = doubts(joint, mcse, measure.interval, AGREE)
@@ -89,6 +88,14 @@ def paired(
     estimates = _report(joint, mcse, _range(measure, scale).within(limits))
     n_outside = _n_outside(measure, first, second, estimates.n_failed.ndim)
     return estimates._replace(n_failed=estimates.n_failed - n_outside)
+
+
+def _parts_of_both(
+    left: Influence, right: Influence, slope: np.ndarray, weight: np.ndarray
+) -> list[np.ndarray]:
+    """The parts of the influences on both sides that may cancel each other."""
+    both = [(slope, left), (slope * weight, right)]
+    return [scale * part for scale, side in both if side.parts for part in side.parts()]
 
 
 def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:

@@ -5,9 +5,9 @@ replicate i is the gradient of f at m times (t_i - m). The gradient is a complex
 exact to rounding, so a measure needs only its terms and its value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -181,11 +181,13 @@ class MomentMeasure(Measure):
             psi = np.where(used, psi, np.nan)
         psi = self._without_rounding(psi, given, terms, means, slopes)
         influence = self._influence(means, n, len(used) - n, psi)
-        with np.errstate(all="ignore"):
-            parts = [
-                np.where(used, slopes[k] * (terms[k] - means[k]), np.nan) for k in self.doubted
-            ]
-        return influence._replace(parts=parts) if parts else influence
+
+        def parts() -> list[np.ndarray]:
+            with np.errstate(all="ignore"):
+                pulls = (slopes[k] * (terms[k] - means[k]) for k in self.doubted)
+                return [np.where(used, pull, np.nan) for pull in pulls]
+
+        return influence._replace(parts=parts) if self.doubted else influence
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if self.normal_mcse is None:
@@ -236,22 +238,28 @@ class MomentMeasure(Measure):
         means: Means,
         slopes: list[np.ndarray],
     ) -> np.ndarray:
-        """Influences without those that are rounding; what they are computed from is costly."""
+        """Influences without those that are rounding.
+
+        What they are computed from is costly, and taken only in cells whose largest influence is
+        next to nothing beside the largest values of the columns.
+        """
         weights = [np.abs(slope) for slope in slopes]
-        sizes = None if self.sizes is None else self._arrays(self.sizes, columns)
+        largest = {name: _largest(column) for name, column in columns.items()}
         with np.errstate(all="ignore"):
-            if sizes is None:
-                largest = np.fmax.reduce(np.abs(psi), axis=0, initial=0.0)
-                of_means = sum(w * np.abs(mean) for w, mean in zip(weights, means, strict=True))
-                may_be = np.asarray(largest <= NEARLY_ROUNDING * of_means)
-                if not may_be.any():
-                    return psi
-            size = sum(
-                w * (np.abs(term) + np.abs(mean) + (0.0 if sizes is None else sizes[k]))
-                for k, (w, term, mean) in enumerate(zip(weights, terms, means, strict=True))
-            )
-        clean = without_rounding(psi, np.asarray(np.broadcast_to(size, psi.shape)))
-        return clean if sizes is not None else np.where(may_be, clean, psi)
+            bound = self._size(largest, (0.0,) * len(means), means, weights)
+            may_be = np.asarray(_largest(psi) <= NEARLY_ROUNDING * bound)
+            if not may_be.any():
+                return psi
+            size = np.broadcast_to(self._size(columns, terms, means, weights), psi.shape)
+        return np.where(may_be, without_rounding(psi, size), psi)
+
+    def _size(
+        self, columns: Columns, terms: Sequence[Any], means: Means, weights: list[np.ndarray]
+    ) -> np.ndarray:
+        """The sum of the absolute numbers that an influence is computed from."""
+        sizes = (0.0,) * len(means) if self.sizes is None else self._arrays(self.sizes, columns)
+        each = zip(weights, sizes, terms, means, strict=True)
+        return np.asarray(sum(w * (size + np.abs(t) + np.abs(mean)) for w, size, t, mean in each))
 
     def _with_centred(self, data: Sample) -> Columns:
         extra = {
@@ -263,6 +271,14 @@ class MomentMeasure(Measure):
     def _arrays(self, terms: Terms, columns: Columns) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
             return tuple(np.asarray(term, float) for term in terms(columns))
+
+
+def _largest(column: np.ndarray) -> np.ndarray:
+    """The largest absolute value of each cell, with an axis of size 1 for replicates."""
+    if not column.ndim or not len(column):
+        return np.abs(column)
+    low, high = (each.reduce(column, axis=0, keepdims=True) for each in (np.fmin, np.fmax))
+    return np.asarray(np.fmax(np.abs(np.asarray(low, float)), np.abs(np.asarray(high, float))))
 
 
 def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:

@@ -61,7 +61,8 @@ def doubts(
         varied = _rarer_of_two(psi) < FEW_EVENTS
         skew, heavy = skew & varied, known & heavy & varied
     limit = np.maximum(1.1 * too_skew(n), np.minimum(0.3, 6 / n))
-    for part in influence.parts or ():
+    parts = () if influence.parts is None else influence.parts()
+    for part in parts if len(parts) > 1 else ():
         part_is_skew, _, of_part = _skewness(part, limit)
         part_is_skew = part_is_skew & (2 * of_part >= spread)
         if part_is_skew.any():
