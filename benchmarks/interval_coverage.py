@@ -305,14 +305,32 @@ def as_text(cell: Cell) -> str:
     return f"{cell.covers:.3f}".removeprefix("0") + warned
 
 
+PAGE = """\
+# Coverage of intervals
+
+How often 95% intervals hold the true value, by measure, law of the values and number of \
+replicates n; in brackets the share of studies with a [warning](measures.md#intervals). \
+{n_studies:,} simulated studies each, so a coverage of 95% is known to ± 1% (two standard \
+errors). Made by `python -m benchmarks.interval_coverage`.
+
+Values x are drawn from the law, y is the mean of x and another value; standard errors are \
+absolute values of a third; intervals for coverage and scores are x ± 1.5 standard deviations. \
+Shares have other rates in each table, and ten events in the last (half of five). `controlled` \
+has one control; the weights of `weighted_mean` and `weighted_proportion` shift a normal value \
+by one standard deviation. A dash stands where most studies have no interval. `bootstrapped` \
+is left out: its intervals are those of a mean, with errors by resampling."""
+
+
 def main() -> None:
     found = list(cells(tuple(sys.argv[1:])))
     silent = [c for c in found if c.covers < 0.9 and c.warned < 0.5 and c.known >= 0.5]
     for cell in silent:
         print(cell, file=sys.stderr)
     print(len([c for c in silent if c.n >= 20]), "silent cells from n = 20 on", file=sys.stderr)
+    print(PAGE.format(n_studies=N_STUDIES))
     for law in dict.fromkeys(cell.law for cell in found):
-        print(f"\n| {law} | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")
+        print(f"\n## {law[0].upper()}{law[1:]}\n")
+        print("| measure | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")
         print("| --- |" + " ---: |" * len(SIZES))
         for name in dict.fromkeys(cell.measure for cell in found):
             of_row = [c for c in found if (c.law, c.measure) == (law, name)]

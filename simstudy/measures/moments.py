@@ -276,7 +276,7 @@ class MomentMeasure(Measure):
 def _largest(column: np.ndarray) -> np.ndarray:
     """The largest absolute value of each cell, with an axis of size 1 for replicates."""
     if not column.ndim or not len(column):
-        return np.abs(column)
+        return np.asarray(np.abs(column))
     low, high = (each.reduce(column, axis=0, keepdims=True) for each in (np.fmin, np.fmax))
     return np.asarray(np.fmax(np.abs(np.asarray(low, float)), np.abs(np.asarray(high, float))))
 
