@@ -361,7 +361,10 @@ class Result:
 
     def _make_summary(self) -> pd.DataFrame:
         rows = summarize(
-            self.plan, self.details.measures, self.details.estimator(self.details.measures)
+            self.plan,
+            self.details.measures,
+            self.details.estimator(self.details.measures),
+            {target.measure for target in self.details.targets},
         )
         return self._applied(rows)
 

@@ -25,7 +25,15 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Method, WorkUnit, parameters_of, properties_in
+from simstudy.design.plan import (
+    Method,
+    WarningFilter,
+    WorkUnit,
+    action_of,
+    current_filters,
+    parameters_of,
+    properties_in,
+)
 from simstudy.engine.error_policy import (
     OUTSIDE,
     BlockContext,
@@ -516,7 +524,7 @@ class _Replicates:
         ordered = _in_order(analyse, by_name)  # by position is faster than by name
         given = by_name if ordered is None else {name: by_name[name] for name in ordered}
         names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
-        with recorded_warnings() as warned:
+        with recorded_warnings(self.context.warning_filters) as warned:
             for row, *items in zip(each, *given.values(), strict=False):
                 try:
                     if failed and row in failed:
@@ -709,10 +717,10 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
 
 # ---------------------------------------------------------------- warnings of a thread
 class _Recorder(threading.local):
-    """The lists that collect this thread's warnings, the innermost last."""
+    """The lists that collect this thread's warnings with the filters in force, innermost last."""
 
     def __init__(self) -> None:
-        self.lists: list[list[str]] = []
+        self.stack: list[tuple[list[str] | None, Sequence[WarningFilter]]] = []
 
 
 _recorder = _Recorder()
@@ -722,11 +730,20 @@ _n_recording = 0
 
 
 @contextlib.contextmanager
-def recorded_warnings() -> Iterator[list[str]]:
+def recorded_warnings(
+    filters: Sequence[WarningFilter] = (), *, keeps: bool = True
+) -> Iterator[list[str]]:
     """Collect the texts of this thread's warnings in a list, within the context.
 
     Warnings of other threads are shown as usual, once for each place. Warnings of files left open
     are ignored: they come with a garbage collection, in any later replicate.
+
+    Parameters
+    ----------
+    filters
+        Filters that turn warnings into errors, which are raised where they arise.
+    keeps
+        Whether to collect the other warnings; they are shown otherwise.
     """
     global _n_recording
     texts: list[str] = []
@@ -734,11 +751,11 @@ def recorded_warnings() -> Iterator[list[str]]:
         if not _n_recording:
             _held.append(_dispatching())
         _n_recording += 1
-    _recorder.lists.append(texts)
+    _recorder.stack.append((texts if keeps else None, filters))
     try:
         yield texts
     finally:
-        _recorder.lists.pop()
+        _recorder.stack.pop()
         with _lock:
             _n_recording -= 1
             if not _n_recording:
@@ -748,6 +765,7 @@ def recorded_warnings() -> Iterator[list[str]]:
 def _dispatching() -> contextlib.ExitStack:
     """Send warnings to the list of their thread until the returned stack is closed."""
     held = contextlib.ExitStack()
+    of_process = current_filters()
     held.enter_context(warnings.catch_warnings())
     show, shown = warnings.showwarning, set[tuple[Any, ...]]()
 
@@ -755,9 +773,13 @@ def _dispatching() -> contextlib.ExitStack:
                  *more: Any, **named: Any) -> None:  # fmt: skip
         if issubclass(category, ResourceWarning):
             return
-        if _recorder.lists:
-            _recorder.lists[-1].append(f"{category.__name__}: {message}")
-        elif (place := (str(message), category, filename, lineno)) not in shown:
+        texts, filters = _recorder.stack[-1] if _recorder.stack else (None, of_process)
+        place = str(message), category, filename, lineno
+        if filters and action_of(filters, *place) == "error":
+            raise message if isinstance(message, Warning) else category(message)
+        if texts is not None:
+            texts.append(f"{category.__name__}: {message}")
+        elif place not in shown:
             shown.add(place)
             show(message, category, filename, lineno, *more, **named)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.result import Figure, MakesTable
 from simstudy.design import Scenario, check_distinct
-from simstudy.design.plan import Derived, Method, Plan, Rules
+from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.workers import check_block_seconds
@@ -172,6 +172,7 @@ class StudySpec:
             derived=tuple(Derived(name, function) for name, function in self.derived.items()),
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             rules=self.rules,
+            warning_filters=(*filters_of(self.rules.warnings_as_failures), *current_filters()),
         )
 
 
@@ -370,6 +371,16 @@ def check_max_failed(max_failed: Any) -> None:
         )
 
 
+def check_warning_classes(given: Any) -> None:
+    """Refuse what is not a class of warnings, or several of them."""
+    for each in given if isinstance(given, tuple) else (given,):
+        if not (isinstance(each, type) and issubclass(each, Warning)):
+            raise StudyError(
+                f"warnings_as_failures={in_one_line(repr(given))} is not allowed: must be a class "
+                "of warnings, or a tuple of them, for example UserWarning."
+            )
+
+
 def check_rtol(rtol: Any) -> None:
     """Check the relative differences that count as equal, by column."""
     values = rtol.values() if isinstance(rtol, Mapping) else [rtol]
@@ -435,6 +446,7 @@ def check_declared(study: StudySpec) -> None:
     check_max_failed(study.rules.max_failed)
     check_block_seconds(study.rules.block_seconds)
     check_rtol(study.rules.rtol)
+    check_warning_classes(study.rules.warnings_as_failures)
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
     check_known("common", study.rules.common_random_numbers, "factor", factors)
     check_known("labels with texts of values", study.value_labels, "factor", factors)
