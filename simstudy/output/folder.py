@@ -231,11 +231,11 @@ def publish(
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
             title = content["question"] or as_words(result.plan.name)
-            labels = result.details.value_labels
-            explorer = target / EXPLORER
+            details, explorer = result.details, target / EXPLORER
             write_explorer(
-                result.summary, explorer, title, value_labels=labels, report=f"./{REPORT}"
-            )
+                result.summary, explorer, title, answer=made.answer, labels=details.labels,
+                value_labels=details.value_labels, report=f"./{REPORT}", result=result,
+            )  # fmt: skip
             made.files.append(explorer)
             tables = {each.name: each.table for each in made.tables if each.table}
             page = write_report(

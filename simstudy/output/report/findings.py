@@ -73,7 +73,7 @@ def _of_measure(name: str, rows: pd.DataFrame, factors: Sequence[str]) -> str:
     known = rows[rows["estimate"].map(math.isfinite)]
     if known.empty:
         return ""
-    nominal = _nominal(name, known)
+    nominal = nominal_of(name, known)
     by = known["estimate"] if nominal is None else (known["estimate"] - nominal).abs()
     at = by.to_numpy()
     first, last = (known.iloc[int(place)] for place in (at.argmin(), at.argmax()))
@@ -91,7 +91,7 @@ def _of_measure(name: str, rows: pd.DataFrame, factors: Sequence[str]) -> str:
     return f"{text}; {missed:,} of {len(known):,} intervals miss {levels}"
 
 
-def _nominal(name: str, rows: pd.DataFrame) -> pd.Series | None:
+def nominal_of(name: str, rows: pd.DataFrame) -> pd.Series | None:
     """The nominal value in each row; None for a measure without one."""
     kind = _base(name)
     if kind not in NOMINAL:
