@@ -24,7 +24,7 @@ from benchmarks.test_engine import INLINE, tiny
 from benchmarks.timing import ROOT, python
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 

@@ -23,12 +23,13 @@ from experiments.two_stage import study as two_stage
 from simstudy.design.plan import Plan
 from simstudy.engine.executors import packed
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.tasks import TaskFactory, draw_task
-from simstudy.engine.work_queue import (
+from simstudy.engine.tasks import (
+    TaskFactory,
     all_blocks,
-    first_shares,
+    draw_task,
+    first_shards,
     missing_blocks,
-    share_label,
+    shard_label,
 )
 from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
@@ -212,7 +213,7 @@ def join_shares(n_shares: int, n_scenarios: int, of_each: int) -> Joined:
     opened = _note_opened()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        split = share_label(plan, provenance, (1, n_shares)).removesuffix("1")
+        split = shard_label(plan, provenance, (1, n_shares)).removesuffix("1")
         labels = [f"{split}{share + 1}" for share in range(n_shares)]
         for label, blocks in zip(labels, _of_shares(plan, n_shares, n_blocks), strict=True):
             _write_share(blocks, folder, label, provenance)
@@ -252,7 +253,7 @@ def _peak_memory() -> float:
 def _of_shares(plan: Plan, n_shares: int, n_blocks: int) -> Iterator[list[tuple[str, int]]]:
     """The blocks of each share, in the order of keys."""
     keys = sorted(plan.keys)
-    starts = first_shares(plan, n_shares)
+    starts = first_shards(plan, n_shares)
     whose = np.stack([(np.arange(n_blocks) + starts[key]) % n_shares for key in keys]).ravel()
     order = np.argsort(whose, kind="stable")
     for some in np.split(order, np.searchsorted(whose[order], np.arange(1, n_shares))):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import least
 from simstudy.design import grid
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study

@@ -94,7 +94,7 @@ def study(config: Config) -> Study:
             "trade_off": figure_trade_off,
             "nested_loop": figure_nested_loop,
         },
-        rules=Rules(common=("confidence",)),
+        rules=Rules(common_random_numbers=("confidence",)),
     )
 
 

@@ -13,10 +13,10 @@ from simstudy.lazy import exports
 if TYPE_CHECKING:
     from simstudy.analysis.loaded import load
     from simstudy.analysis.result import Result
-    from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
+    from simstudy.claims import Claim, Finding, IntendedValue, Uncheckable, WrongValue
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
-    from simstudy.engine.per_replicate import each_replicate
+    from simstudy.engine.methods import each_replicate
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.options import option, published
     from simstudy.output.folder import publish
@@ -30,13 +30,13 @@ __all__ = [
     "Columns",
     "Data",
     "Finding",
-    "IntendedQuantity",
+    "IntendedValue",
     "Result",
     "Rules",
     "Streams",
     "Study",
     "Uncheckable",
-    "WrongAlternative",
+    "WrongValue",
     "discover",
     "each_replicate",
     "from_file",
@@ -54,11 +54,11 @@ __all__ = [
 _HOMES = {
     "analysis.loaded": ("load",),
     "analysis.result": ("Result",),
-    "claims": ("Claim", "Finding", "IntendedQuantity", "WrongAlternative", "Uncheckable"),
+    "claims": ("Claim", "Finding", "IntendedValue", "WrongValue", "Uncheckable"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
-    "engine.per_replicate": ("each_replicate",),
+    "engine.methods": ("each_replicate",),
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),

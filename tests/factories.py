@@ -13,20 +13,19 @@ import signal
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import special
 
 from simstudy import Data
 from simstudy.design import Columns, grid
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, Rules
 from simstudy.engine.block import draw_block, draw_columns
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.tasks import TaskFactory
-from simstudy.engine.work_queue import BlockSet, missing_blocks
+from simstudy.engine.tasks import BlockSet, TaskFactory, missing_blocks
 from simstudy.measures import bias, coverage, empirical_se, mean
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import block_table
@@ -280,7 +279,9 @@ def plan_of(axes=AXES, **changes):
         "block_size": SIZE,
         "max_failed": 1,
     }
-    return Plan(axes=axes, **{**plan, **changes})
+    plan |= changes
+    rules = {field.name: plan.pop(field.name) for field in fields(Rules) if field.name in plan}
+    return Plan(axes=axes, **{"rules": Rules(**rules), **plan})
 
 
 def simulated(columns, **changes):

@@ -73,7 +73,7 @@ def test_a_script_runs_at_smoke_size(path, example):
     study = replace(example(path.stem).study, block_size=3)
     result = study.run(n_rep=3)
     assert result.n_failed == 0
-    assert result.outcome.noticed == []
+    assert result.outcome.warnings == []
     assert np.isfinite(result.summary["estimate"]).all()
 
 

@@ -99,7 +99,7 @@ def test_a_worker_draws_and_stores_without_pandas(tmp_path):
     code = f"""
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
-from simstudy.engine.work_queue import BlockId
+from simstudy.engine.tasks import BlockId
 from simstudy.store.blocks import Store
 from tests.factories import mean_study
 plan = mean_study().plan(1)

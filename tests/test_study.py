@@ -37,7 +37,7 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
         (
-            {"rules": Rules(common=("n_ops",))},
+            {"rules": Rules(common_random_numbers=("n_ops",))},
             "common names no factor 'n_ops'; did you mean 'n_obs'",
         ),
         ({"labels": {"n_ops": {0: "∞"}}}, "names no factor 'n_ops'; did you mean 'n_obs'"),

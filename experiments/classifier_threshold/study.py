@@ -68,5 +68,5 @@ def study(config: Config) -> Study:
         labels={"n_boot": {0: "∞"}},
         answer=answer,
         claims=CLAIMS,
-        rules=Rules(common=("confidence", "n_boot")),
+        rules=Rules(common_random_numbers=("confidence", "n_boot")),
     )

@@ -70,5 +70,5 @@ def study(config: Config) -> Study:
         labels={"n_boot": {0: "∞"}},
         answer=answer,
         claims=CLAIMS,
-        rules=Rules(common=("n_boot",)),
+        rules=Rules(common_random_numbers=("n_boot",)),
     )

@@ -9,10 +9,10 @@ import numpy as np
 from experiments._answers import span
 from experiments._model_trials import need_scikit_learn
 from experiments.predictive_pvalue.figures import FIGURES
+from experiments.predictive_pvalue.named_data import NAMED, regression_data
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim
-from simstudy.data.named import NAMED, regression_data
 from simstudy.design import grid
 from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.scenarios.models import Model
@@ -132,7 +132,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
             vectors={"log_p": "n_test"},
             store_vectors=("log_p",),  # for the figure of p-values
             may_be_missing=MAY_BE_MISSING,
-            common=("response",),
+            common_random_numbers=("response",),
         ),
         block_size=1,
         n_rep=config.n_rep,

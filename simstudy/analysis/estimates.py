@@ -6,12 +6,13 @@ own takes those that were read together side by side, as further cells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,9 @@ from simstudy.design import Scenario
 from simstudy.design.plan import number_factors, properties_in
 from simstudy.engine.columns import constants_named, refuse_other_values
 from simstudy.engine.workers import available_cores
-from simstudy.errors import StudyError, UndefinedError, in_one_line
+from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line, nearest
 from simstudy.measures import Estimates, Measure
+from simstudy.options import format_setting
 from simstudy.store.blocks import Batch, map_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 
@@ -30,10 +32,12 @@ Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
 """What is done to a scenario's columns before they are measured."""
 
+Compute = Callable[[Columns], Estimates]
+
 Found = dict[tuple[str, str], Estimates]
 """Estimates by scenario key and the measure's name."""
 
-NOTHING = {"reason": "", "remark": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
+NOTHING = {"reason": "", "warning": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
 
 
 @dataclass
@@ -56,7 +60,7 @@ class Estimator:
         key = plan.key_of(scenario)
         if self._cells is None or measure not in self._cells.measures:
             return self._of_whole[key, measure.name]
-        each = [self._cells.found[drawn, measure.name] for drawn in plan.drawn_keys[key]]
+        each = [self._cells.found[drawn, measure.name] for drawn in plan.unit_keys[key]]
         return stacked(each) if plan.methods else each[0]
 
     @cached_property
@@ -113,7 +117,7 @@ class CellEstimates:
     @cached_property
     def found(self) -> Found:
         names = stored_names(names_read(self.measures))
-        sizes = self.rows.plan.drawn_sizes(self.rows.n_rep)
+        sizes = self.rows.plan.unit_sizes(self.rows.n_rep)
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
         undefined = self._undefined  # made before threads share it
@@ -206,20 +210,6 @@ def side_by_side(
 
 
 # ---------------------------------------------------------------- cells without a value
-class Measurable(Protocol):
-    """A measure, or a contrast of one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def reads(self) -> Sequence[str]: ...
-    @property
-    def axes(self) -> Mapping[str, Sequence[float]]: ...
-    @property
-    def by_cell(self) -> bool: ...
-    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates: ...
-
-
 @dataclass
 class Undefined:
     """Computes measures; a cell in which one raises is NaN with the reason.
@@ -239,14 +229,25 @@ class Undefined:
     _first: dict[str, StudyError] = field(default_factory=dict)
     _defined: set[str] = field(default_factory=set)
 
-    def estimate(self, measure: Measurable, columns: Columns) -> Estimates:
-        """Compute a measure of some columns `(rep, *axes)`."""
+    def estimate(
+        self, measure: Measure, columns: Columns, compute: Compute | None = None
+    ) -> Estimates:
+        """Compute a measure of some columns `(rep, *axes)`.
+
+        Parameters
+        ----------
+        compute
+            Function of the columns, for a contrast of the measure. Default: its `estimate`.
+        """
+        if compute is None:
+            compute = partial(measure.estimate, level=self.level)
+            columns = {name: columns[name] for name in measure.reads if name in columns}
         try:
-            found = measure.estimate(columns, level=self.level)
+            estimates = compute(columns)
         except self.caught as error:
-            return self._by_cell(measure, columns, error)
+            return self._by_cell(measure, columns, compute, error)
         self._defined.add(measure.name)
-        return found
+        return estimates
 
     def note_defined(self, names: Iterable[str]) -> None:
         """Note measures that have values of other cells."""
@@ -265,12 +266,13 @@ class Undefined:
         if errors:
             raise (mistakes or errors)[0]
 
-    def _by_cell(self, measure: Measurable, columns: Columns, error: StudyError) -> Estimates:
+    def _by_cell(
+        self, measure: Measure, columns: Columns, compute: Compute, error: StudyError
+    ) -> Estimates:
         """Compute cell by cell; one estimate for all cells where cells need each other."""
         self._first.setdefault(measure.name, error)
-        read = {name: columns[name] for name in measure.reads if name in columns}
-        n_axes = max((column.ndim for column in read.values()), default=1) - 1
-        wide = {n: c.reshape(c.shape + (1,) * (n_axes + 1 - c.ndim)) for n, c in read.items()}
+        n_axes = max((column.ndim for column in columns.values()), default=1) - 1
+        wide = {n: c.reshape(c.shape + (1,) * (n_axes + 1 - c.ndim)) for n, c in columns.items()}
         shape = np.broadcast_shapes(*(column.shape[1:] for column in wide.values()))
         own = tuple(len(values) for values in measure.axes.values())
         if not shape or not measure.by_cell:
@@ -279,8 +281,7 @@ class Undefined:
         each = []
         for cell in np.ndindex(shape):
             try:
-                one = {name: column[:, *cell] for name, column in full.items()}
-                each.append(measure.estimate(one, level=self.level))
+                each.append(compute({name: column[:, *cell] for name, column in full.items()}))
                 self._defined.add(measure.name)
             except self.caught as undefined:
                 each.append(_without_value(undefined, own))
@@ -309,3 +310,61 @@ def stacked(each: Sequence[Estimates]) -> Estimates:
             ]
             parts[name] = np.stack(np.broadcast_arrays(*like))
     return Estimates(**parts)
+
+
+# ---------------------------------------------------------------- targets
+@dataclass(frozen=True)
+class Target:
+    """A target for the Monte Carlo standard error.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure.
+    mcse
+        In the measure's units, or as a share of the estimate if `relative`.
+    """
+
+    measure: str
+    mcse: float
+    relative: bool = False
+
+    def shortfall(self, estimates: Estimates) -> float:
+        """The largest ratio of error to target over the cells; infinite for an error of 0.
+
+        Replicates that are all alike do not show what was rare: no precision is reached by them.
+        """
+        allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(estimates.mcse == 0, math.inf, estimates.mcse / allowed)
+        return float(np.where(np.isnan(ratio), math.inf, ratio).max())
+
+
+def read_targets(targets: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
+    """Parse targets: `{"power": 0.005}`, or `"2%"` of the estimate.
+
+    Raises
+    ------
+    ConfigError
+        For a measure that the study does not have, or an error that is not above 0.
+    """
+    return tuple(_read_target(name, value, measures) for name, value in targets.items())
+
+
+def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
+    known = [measure.name for measure in measures]
+    if name not in known:
+        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
+    text = str(value).strip()
+    relative = text.endswith("%")
+    try:
+        number = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        given = value if isinstance(value, str) else format_setting(value)
+        raise ConfigError(
+            f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
+            f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
+        )
+    return Target(name, number, relative)

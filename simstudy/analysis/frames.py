@@ -141,12 +141,12 @@ def run_time(plan: Plan, spent: Mapping[str, BlockTimings]) -> pd.DataFrame:
 
 def _rows_of(plan: Plan, key: str, spent: Mapping[str, BlockTimings]) -> Iterator[dict[str, Any]]:
     factors = factors_in(plan, plan.keys[key])
-    timed = {drawn: spent[drawn] for drawn in plan.drawn_keys[key] if drawn in spent}
+    timed = {drawn: spent[drawn] for drawn in plan.unit_keys[key] if drawn in spent}
     n_data = max((each.n_blocks for each in timed.values()), default=0)
     on_data = sum(each.data for each in timed.values())
     if on_data:
         yield factors | {plan.methods_axis: DATA} | _numbers(plan, n_data, on_data)
-    methods = {d: m.name for d, m in zip(plan.drawn_keys[key], plan.methods, strict=False)}
+    methods = {d: m.name for d, m in zip(plan.unit_keys[key], plan.methods, strict=False)}
     for drawn, each in timed.items():
         named = {plan.methods_axis: methods[drawn]} if plan.methods else {}
         yield factors | named | _numbers(plan, each.n_blocks, each.own)
@@ -155,15 +155,6 @@ def _rows_of(plan: Plan, key: str, spent: Mapping[str, BlockTimings]) -> Iterato
 def _numbers(plan: Plan, n_blocks: int, seconds: float) -> dict[str, float]:
     n_rep = n_blocks * plan.block_size
     return {PER_REPLICATE: seconds / n_rep, IN_ALL: seconds, TIMED: n_rep}
-
-
-def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
-    """Predicted seconds, on one core, for missing blocks; NaN if unknown.
-
-    A mean of means: every scenario (or method) counts alike, however many of its blocks were drawn.
-    """
-    costs = [(each.own + each.data) / each.n_blocks for each in spent.values() if each.n_blocks]
-    return n_blocks * sum(costs) / len(costs) if costs else float("nan")
 
 
 N_REP, ESTIMATE = "n_rep", "estimate"  # names that no factor has

@@ -7,20 +7,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from functools import cached_property
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
-from simstudy.analysis.replicates import StoredReplicates, replicates_of_cells
-from simstudy.analysis.result import Details, Result
+from simstudy.analysis.replicates import Replicates, StoredReplicates, replicates_of_cells
+from simstudy.analysis.result import Result, ResultParts
 from simstudy.design import AnyScenario
-from simstudy.design.plan import Method, Plan, base_scenario, method_of
+from simstudy.design.plan import Method, Plan, Rules, base_scenario, method_of
 from simstudy.engine.columns import vectors_among
-from simstudy.errors import FigureError, StoreError, StudyError, describe, in_one_line
+from simstudy.errors import StoreError, StudyError, describe, in_one_line
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, damaged_file_error, files_at
-from simstudy.store.files import REPLICATES
+from simstudy.store.blocks import Store, damaged_file_error
+from simstudy.store.files import REPLICATES, files_at
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import (
     MANIFEST,
@@ -32,10 +32,11 @@ from simstudy.store.runs import (
 )
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
+FORMER_NAMES = {"remark": "warning"}  # until all results are published again
 MAY_BE_ABSENT = ("claims", "failures", "warnings", "cells")  # tables that are then empty
 
 
-def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
+def load(folder: str | os.PathLike[str] | Place) -> Result:
     """Load the results in a folder such as `results/NAME`, or at a URL.
 
     Parameters
@@ -45,9 +46,9 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
 
     Returns
     -------
-    LoadedResult
+    Result
         Read-only, and read when something asks for it. The study's code is not needed, nor looked
-        for.
+        for, so measures are given as objects.
 
     Raises
     ------
@@ -58,8 +59,8 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
     --------
     The study is that of the example of `Study`.
 
-    >>> from simstudy import load
-    >>> _ = study.run(n_rep=200, out="results")
+    >>> from simstudy import load, publish
+    >>> _ = publish(study.run(n_rep=200, out="results"), figures=False, report=False)
     >>> int(load("results/two_sample_tests").row("type_1_error", method="welch")["n_rep"])
     200
     """
@@ -73,79 +74,28 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
             f"{place} holds no {MANIFEST}, so it is not the folder of a study whose run has ended: "
             "name one, such as results/NAME."
         )
-    return LoadedResult(place, manifest)
+    found = _Folder(place, manifest)
+    replicates = cast(Replicates, _OnFirstUse(found))
+    return Result(
+        ResultParts(replicates, (), folder=place, manifest=manifest, read_table=found.table)
+    )
 
 
-class LoadedResult(Result):
-    """A result from a folder: frames as they were written, replicates as they are stored.
+@dataclass(frozen=True)
+class _Folder:
+    """A folder of results: its tables as they were written, and its replicates."""
 
-    Measures are given as objects, since the study's own are not known.
+    place: Place
+    manifest: Mapping[str, Any]
 
-    Parameters
-    ----------
-    folder
-        The folder of one study.
-    manifest
-        Its manifest.
-    """
-
-    def __init__(self, folder: Place, manifest: Mapping[str, Any]) -> None:
-        self._folder, self.manifest = folder, manifest
-        self._value_labels, self._labels, self._tables = {}, {}, {}
-        self._frames = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """In another process the folder is read again."""
-        return LoadedResult, (self.folder, self.manifest)
-
-    @property
-    def folder(self) -> Place:
-        """The folder that was loaded."""
-        return self._folder
-
-    def _short_repr(self) -> str:
-        n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
-        failed = f" ({self.n_failed:,} failed)" if self.n_failed else ""
-        text = f"{n_scenarios:,} scenarios, {n_rep:,} replicates{failed}"
-        return f"<{self._name}: {text}, in {self.folder}>"
-
-    @property
-    def _name(self) -> str:
-        return str(self.manifest["study"])
-
-    def figure(self, name: str) -> Any:
-        """Refuse: figures need the study's code.
-
-        Raises
-        ------
-        FigureError
-            Always, with what draws them.
-        """
-        raise FigureError(
-            f"a loaded result cannot draw figure {name!r}, which needs the study's code: "
-            f"study.partial_result(out={str(self.folder.parent)!r}) can."
-        )
-
-    # ---------------------------------------------------------------- frames
-    @property
-    def scenarios(self) -> pd.DataFrame:
-        """The scenarios: keys in the store, and factors."""
-        return self._frame("scenarios").copy()
-
-    @property
-    def n_failed(self) -> int:
-        return int(self.manifest.get("failed_replicates") or 0)
-
-    def _make_frame(self, name: str) -> pd.DataFrame:
-        """A frame of the folder; an empty one if it is not there and not needed."""
-        if name == "factors":
-            return super()._make_frame(name)
-        path = self.folder / f"{name}.parquet"
+    def table(self, name: str) -> pd.DataFrame:
+        """Read a table; an empty one if it is not there and not needed."""
+        path = self.place / f"{name}.parquet"
         if not (name not in MAY_BE_ABSENT or path.name in self._files or path.exists()):
             return pd.DataFrame()
         content = self._content(path)
         try:
-            return pd.read_parquet(BytesIO(content))
+            return pd.read_parquet(BytesIO(content)).rename(columns=FORMER_NAMES)
         except Exception as error:  # a file may hold anything
             text = f"{path} is damaged ({describe(error)}): run the study again."
             raise StoreError(text) from None
@@ -156,6 +106,11 @@ class LoadedResult(Result):
         Outputs of another run, as a copy that was interrupted leaves them, are refused.
         """
         found, listed = file_hash(path), self._files.get(path.name)
+        if not found and self.manifest.get("published") is False:
+            raise StoreError(
+                f"{path} is not there: the run stored its blocks and published nothing. Publish "
+                "its result, publish(result), or summarise it with study.partial_result(out=...)."
+            )
         if not found:
             raise StoreError(f"{path} is not there, although {MANIFEST} is: run the study again.")
         if listed and found != listed:
@@ -167,38 +122,41 @@ class LoadedResult(Result):
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        return listed_files(self.manifest, self.folder)
+        return listed_files(self.manifest, self.place)
 
-    # ---------------------------------------------------------------- replicates
     @cached_property
-    def details(self) -> Details:  # type: ignore[override]
-        """The stored replicates; there are no declarations."""
-        rows = self._frame("scenarios").to_dict("records")
+    def replicates(self) -> Replicates:
+        """The stored replicates, or those of other software."""
+        name, rows = str(self.manifest["study"]), self.table("scenarios").to_dict("records")
         if ROWS in self._files:
-            return self._given(rows)
-        store = open_store(self.folder, [row[SCENARIO] for row in rows], self.manifest)
-        plan = stored_plan(self._name, rows, store.provenance)
+            return self._replicates_of_rows(name, rows)
+        store = open_store(self.place, [row[SCENARIO] for row in rows], self.manifest)
+        plan = stored_plan(name, rows, store.provenance)
         found = self.manifest["replicates_per_scenario"]
         sizes = found.values() if isinstance(found, dict) else [found] * len(plan.keys)
-        replicates = StoredReplicates(plan, store, dict(zip(plan.keys, sizes, strict=True)))
-        return Details(replicates, declared=(), folder=self.folder)
+        return StoredReplicates(plan, store, dict(zip(plan.keys, sizes, strict=True)))
 
-    def _given(self, rows: Sequence[Mapping[Any, Any]]) -> Details:
-        """The replicates of other software."""
-        settings = {"seed": self.manifest["seed"], "block_size": 1, "axes": self._axes}
-        plan = stored_plan(self._name, rows, Provenance(settings))
-        frame = self._make_frame("replicates")
+    def _replicates_of_rows(self, name: str, rows: Sequence[Mapping[Any, Any]]) -> Replicates:
+        cells = self.table("cells")
+        axes = {str(axis): list(cells[axis].unique()) for axis in cells if axis != "cell"}
+        provenance = Provenance({"seed": self.manifest["seed"], "block_size": 1, "axes": axes})
+        frame = self.table("replicates")
         factors = list(frame.columns[: frame.columns.get_loc(REP)])
-        cells = frame.groupby(factors, sort=False, dropna=False) if factors else [((), frame)]
-        each = [cell.drop(columns=factors) for _, cell in cells]
-        replicates = replicates_of_cells(plan, each, Provenance(settings))
-        return Details(replicates, declared=(), folder=self.folder)
+        by_scenario = frame.groupby(factors, sort=False, dropna=False) if factors else [((), frame)]
+        each = [cell.drop(columns=factors) for _, cell in by_scenario]
+        return replicates_of_cells(stored_plan(name, rows, provenance), each, provenance)
 
-    @property
-    def _axes(self) -> dict[str, list[str]]:
-        """The labels of each axis of columns."""
-        cells = self._make_frame("cells")
-        return {str(name): list(cells[name].unique()) for name in cells if name != "cell"}
+
+class _OnFirstUse:
+    """The replicates of a folder, opened when something asks for them."""
+
+    def __init__(self, folder: _Folder) -> None:
+        self._folder = folder
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # of copies and pickles, before there is a folder
+            raise AttributeError(name)
+        return getattr(self._folder.replicates, name)
 
 
 # ---------------------------------------------------------------- the plan
@@ -250,9 +208,11 @@ def stored_plan(name: str, rows: Sequence[Mapping[Any, Any]], provenance: Proven
         scenarios=tuple(scenarios),
         axes=axes,
         block_size=int(settings["block_size"]),
-        common=tuple(settings.get("common", ())),
         methods=methods,
-        vectors=dict.fromkeys(vectors_among(provenance), 0),
+        rules=Rules(
+            common_random_numbers=tuple(settings.get("common", ())),
+            vectors=dict.fromkeys(vectors_among(provenance), 0),
+        ),
         stored=stored,
     )
 

@@ -9,76 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from simstudy.errors import ConfigError, nearest
+from simstudy.analysis.estimates import Target
 from simstudy.lazy import pd
-from simstudy.measures import Estimates, Measure
-from simstudy.options import format_setting
 from simstudy.provenance.scenario_id import identity
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
-
-
-@dataclass(frozen=True)
-class Target:
-    """A target for the Monte Carlo standard error.
-
-    Parameters
-    ----------
-    measure
-        Name of the measure.
-    mcse
-        In the measure's units, or as a share of the estimate if `relative`.
-    """
-
-    measure: str
-    mcse: float
-    relative: bool = False
-
-    def shortfall(self, estimates: Estimates) -> float:
-        """The largest ratio of error to target over the cells; infinite for an error of 0.
-
-        Replicates that are all alike do not show what was rare: no precision is reached by them.
-        """
-        allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(estimates.mcse == 0, math.inf, estimates.mcse / allowed)
-        return float(np.where(np.isnan(ratio), math.inf, ratio).max())
-
-
-def read_targets(targets: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
-    """Parse targets: `{"power": 0.005}`, or `"2%"` of the estimate.
-
-    Raises
-    ------
-    ConfigError
-        For a measure that the study does not have, or an error that is not above 0.
-    """
-    return tuple(_read_target(name, value, measures) for name, value in targets.items())
-
-
-def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
-    known = [measure.name for measure in measures]
-    if name not in known:
-        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
-    text = str(value).strip()
-    relative = text.endswith("%")
-    try:
-        number = float(text.removesuffix("%")) / (100 if relative else 1)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        given = value if isinstance(value, str) else format_setting(value)
-        raise ConfigError(
-            f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
-            f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
-        )
-    return Target(name, number, relative)
 
 
 MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it says
@@ -186,5 +124,5 @@ def seconds_of_a_block(pilot: Result) -> dict[str, float]:
     return {
         key: sum(known.get(part, math.nan) for part in drawn)
         + (known.get(key, 0.0) if pilot.plan.methods else 0.0)
-        for key, drawn in pilot.plan.drawn_keys.items()
+        for key, drawn in pilot.plan.unit_keys.items()
     }

@@ -14,8 +14,9 @@ from simstudy.design.plan import (
     Derived,
     Plan,
     base_scenario,
+    read_by,
 )
-from simstudy.engine.columns import derived_column, optional, read_by, scenario_columns
+from simstudy.engine.columns import derived_column, optional, scenario_columns
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError, nearest
 from simstudy.lazy import pd
@@ -111,12 +112,12 @@ class StoredReplicates:
     @cached_property
     def any_failed(self) -> bool:
         names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
-        sizes = self.plan.drawn_sizes(self.n_rep)
+        sizes = self.plan.unit_sizes(self.n_rep)
         found = map_batches(lambda batch: errors_in(batch.table), self.store, sizes, names)
         return bool(names) and any(found)
 
     def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
-        for key, n_rep in self.plan.drawn_sizes(self.n_rep).items():
+        for key, n_rep in self.plan.unit_sizes(self.n_rep).items():
             yield from ((key, at) for at in stored_messages(self.store, key, n_rep, kind))
 
     def columns(
@@ -143,7 +144,7 @@ class StoredReplicates:
         return vars(self) | {"_recent": {}, "_n_bytes": 0}
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
-        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
+        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.unit_keys[key]]
         if not self.plan.methods:
             return each[0]
         return {name: _stacked([columns[name] for columns in each]) for name in names}
@@ -156,11 +157,11 @@ class StoredReplicates:
         names
             All but vectors, if None; a method without `error` or `warning` says nothing there.
         """
-        present = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
+        present = [self._names_of(drawn) for drawn in self.plan.unit_keys[key]]
         wanted = list(dict.fromkeys(itertools.chain(*present))) if names is None else list(names)
         each = [
             self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
-            for drawn, of in zip(self.plan.drawn_keys[key], present, strict=True)
+            for drawn, of in zip(self.plan.unit_keys[key], present, strict=True)
         ]
         if not self.plan.methods:
             return each[0]
@@ -172,12 +173,13 @@ class StoredReplicates:
     def _names_of(self, method: str) -> list[str]:
         """The names of all columns except vectors."""
         stored = simulated_columns(self.store.schema_of(method).names)
-        return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
+        vectors = self.plan.rules.vectors
+        return [*(name for name in stored if name not in vectors), *self.derived.in_order]
 
     def _objects(self, method: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
         columns = self.derived.columns(method, n_rep, names, holes=True)
         return {
-            name: _as_objects(column) if name in self.plan.vectors else column
+            name: _as_objects(column) if name in self.plan.rules.vectors else column
             for name, column in columns.items()
         }
 
@@ -211,7 +213,7 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
         Keys are those of work units; a method of which nothing was drawn is left out.
     """
     spent: dict[str, list[float]] = {}
-    for drawn in plan.drawn_keys.values():
+    for drawn in plan.unit_keys.values():
         for method, key in zip(plan.methods, drawn, strict=False):
             if key in seconds_per_block:
                 spent.setdefault(method.name, []).append(seconds_per_block[key])
@@ -238,7 +240,7 @@ class DerivedColumns:
     @property
     def in_order(self) -> list[str]:
         """The derived columns that are not stored, in the order of computation."""
-        return [d.name for d in self.plan.derived if d.name not in self.plan.at_drawing]
+        return [d.name for d in self.plan.derived if d.name not in self.plan.stored_derived]
 
     @property
     def names(self) -> set[str]:

@@ -5,6 +5,7 @@ Heavy imports are deferred: a run that has nothing to do needs none of them.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ import numpy as np
 from simstudy.analysis.summary import (
     factor_names,
     factor_rows,
-    format_remarks,
+    format_warnings,
     place_on_axes,
     row_with,
     rows_with,
@@ -30,16 +31,15 @@ from simstudy.design.reprs import format_names, from_to, shown
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
 from simstudy.lazy import pd
-from simstudy.store.arrow_schema import CONVERGED, ERROR
+from simstudy.store.arrow_schema import CONVERGED, ERROR, SCENARIO
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import study_folder
 
 if TYPE_CHECKING:
-    from simstudy.analysis.estimates import Estimator, Prepare
-    from simstudy.analysis.precision import Target
+    from simstudy.analysis.estimates import Estimator, Prepare, Target
     from simstudy.analysis.replicates import Replicates
     from simstudy.claims import Claim
-    from simstudy.measures import Estimates, Measure
+    from simstudy.measures import Estimates, Measure, MeasureContext
     from simstudy.measures.contrasts import Scale
     from simstudy.remote import Place
     from simstudy.store.blocks import Store
@@ -54,8 +54,11 @@ MakesTable = Callable[["Result"], "Table"]
 SUMMARY = "summary"  # the table that every study has
 
 
-@dataclass
-class Details:
+ReadTable = Callable[[str], "pd.DataFrame"]
+
+
+@dataclass(frozen=True)
+class ResultParts:
     """The parts of a result; readers use `Result`.
 
     Parameters
@@ -68,10 +71,15 @@ class Details:
         Number of blocks that were not drawn when the time budget was spent.
     design
         Keys of all scenarios of the study, where some are left out.
-    given
+    repeat_command
         Command or call that repeats a result of other software; empty for a study that was drawn.
     answer
         The study's function that answers its question.
+    manifest
+        The manifest of a folder that was loaded without the study's code; None for other results.
+    read_table
+        Function from the name of a table to what was written under it. Default: tables are made
+        from the replicates.
     """
 
     replicates: Replicates
@@ -88,8 +96,10 @@ class Details:
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
-    given: str = ""
+    repeat_command: str = ""
     answer: Callable[[Result], str | Sequence[str]] | None = None
+    manifest: Mapping[str, Any] | None = None
+    read_table: ReadTable | None = None
 
     @property
     def plan(self) -> Plan:
@@ -106,19 +116,27 @@ class Details:
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate if any replicate failed."""
         from simstudy.measures import convergence_rate
+        from simstudy.measures.groups import bind
 
         names = {measure.name for measure in self.declared}
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.plan.group_size)]
+        return [*self.declared, bind(convergence_rate(CONVERGED), self._context)]
+
+    @property
+    def _context(self) -> MeasureContext:
+        from simstudy.measures import MeasureContext
+
+        plan = self.plan
+        return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
-        from simstudy.measures import Measure, MeasureContext
+        from simstudy.measures import Measure
+        from simstudy.measures.groups import bind
 
         if isinstance(name, Measure):
-            plan = self.plan
-            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, plan.group_size))
+            return bind(name, self._context)
         known = {measure.name: measure for measure in self.measures}
         if not self.declared:
             raise StudyError(
@@ -158,9 +176,9 @@ class Details:
         return self.replicates.provenance
 
     @property
-    def drawn_sizes(self) -> dict[str, int]:
+    def unit_sizes(self) -> dict[str, int]:
         """The number of replicates used, by the key of the work unit."""
-        return self.plan.drawn_sizes(self.n_rep)
+        return self.plan.unit_sizes(self.n_rep)
 
     # ---------------------------------------------------------------- seconds
     @property
@@ -215,10 +233,8 @@ class Result:
         One row per scenario and method: what drawing took.
     """
 
-    def __init__(self, details: Details) -> None:
+    def __init__(self, details: ResultParts) -> None:
         self.details = details
-        self._value_labels, self._labels = details.value_labels, details.labels
-        self._tables = details.tables
         self._frames: dict[str, pd.DataFrame] = {}
 
     @property
@@ -229,7 +245,7 @@ class Result:
     @property
     def n_rep(self) -> Mapping[str, int]:
         """The number of replicates used, by scenario key."""
-        return self.details.n_rep
+        return dict(self.details.n_rep)
 
     @property
     def folder(self) -> Place | None:
@@ -242,12 +258,21 @@ class Result:
         return self.details.outcome
 
     @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of a folder that was loaded; empty for other results."""
+        return copy.deepcopy(dict(self.details.manifest or {}))
+
+    @property
     def _name(self) -> str:
-        return self.plan.name
+        manifest = self.details.manifest
+        return self.plan.name if manifest is None else str(manifest["study"])
 
     def _short_repr(self) -> str:
-        least, most = min(self.n_rep.values()), max(self.n_rep.values())
-        each = from_to(least, most)
+        if (manifest := self.details.manifest) is not None:
+            failed = f" ({self.n_failed:,} failed)" if self.n_failed else ""
+            size = f"{manifest['scenarios']:,} scenarios, {manifest['replicates']:,} replicates"
+            return f"<{self._name}: {size}{failed}, in {self.folder}>"
+        each = from_to(min(self.n_rep.values()), max(self.n_rep.values()))
         n_left = self.details.n_left
         return shown(
             f"Result of {self.plan.name}",
@@ -277,7 +302,7 @@ class Result:
 
     def _head(self) -> Grid | None:
         """The first rows of the summary's table; None if there is no summary."""
-        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head, summary_table
+        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head
 
         try:
             rows = self._frame("summary").head(MAX_TABLE_ROWS)
@@ -285,18 +310,24 @@ class Result:
             return None
         if not len(rows):
             return None
-        return summary_head(summary_table(rows, self._name, self._value_labels, self._labels))
+        return summary_head(self._table_of(rows))
+
+    def _table_of(self, summary: pd.DataFrame, axis: str | None = None) -> Table:
+        from simstudy.tables.summary import summary_table
+
+        labels = self.details.value_labels, self.details.labels
+        return summary_table(summary, self._name, *labels, axis=axis)
 
     # ---------------------------------------------------------------- the summary
     def _frame(self, name: str) -> pd.DataFrame:
         """A table of this name, made once; readers outside get a copy, which they may change."""
         if name not in self._frames:
-            self._frames[name] = self._make_frame(name)
+            read = self.details.read_table
+            if read is not None and name != "factors":
+                self._frames[name] = read(name)
+            else:
+                self._frames[name] = getattr(self, f"_make_{name}")()
         return self._frames[name]
-
-    def _make_frame(self, name: str) -> pd.DataFrame:
-        frame: pd.DataFrame = getattr(self, f"_make_{name}")()
-        return frame
 
     def summary_only(self) -> Result:
         """Copy the result with its summary, and without other tables that may be large.
@@ -313,6 +344,16 @@ class Result:
     @property
     def summary(self) -> pd.DataFrame:
         return self._frame("summary").copy()
+
+    @property
+    def scenarios(self) -> pd.DataFrame:
+        """The scenarios, or pairs of scenario and method: their keys in the store, and factors."""
+        return self._frame("scenarios").copy()
+
+    def _make_scenarios(self) -> pd.DataFrame:
+        units = self.plan.work_units
+        keys = pd.DataFrame({SCENARIO: list(units.keys)})
+        return pd.concat([keys, factor_rows(units, units.scenarios)], axis=1)
 
     def _make_factors(self) -> pd.DataFrame:
         return factor_rows(self.plan, self.plan.scenarios)
@@ -504,6 +545,8 @@ class Result:
     @cached_property
     def n_failed(self) -> int:
         """The number of replicates that failed in any cell."""
+        if self.details.manifest is not None:
+            return int(self.details.manifest.get("failed_replicates") or 0)
         if not self.details.replicates.any_failed:
             return 0
         return len(self._frame("failures")[[*factor_names(self.plan), "rep"]].drop_duplicates())
@@ -583,12 +626,17 @@ class Result:
         Raises
         ------
         FigureError
-            If the study has no figure of this name.
+            If the study has no figure of this name, or its code was not loaded.
         """
         figures = self.details.figures
+        if self.details.manifest is not None and self.folder is not None:
+            raise FigureError(
+                f"a loaded result cannot draw figure {name!r}, which needs the study's code: "
+                f"study.partial_result(out={str(self.folder.parent)!r}) can."
+            )
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
-        return _labelled(figures[name](self), self._labels)
+        return _labelled(figures[name](self), self.details.labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
         """Make a table of the study; every study has one called `summary`.
@@ -611,12 +659,9 @@ class Result:
         TableError
             If there is no such table, and for `columns` with another table than the summary.
         """
-        from simstudy.tables.summary import summary_table
-
-        tables = self._tables
+        tables = self.details.tables
         if name == SUMMARY and (columns is not None or name not in tables):
-            labels = self._value_labels, self._labels
-            return summary_table(self._frame("summary"), self._name, *labels, axis=columns)
+            return self._table_of(self._frame("summary"), columns)
         if columns is not None:
             raise TableError(
                 f"columns={columns!r} with table {name!r}: only the table of the summary can be "
@@ -734,16 +779,16 @@ class Result:
 
     def _known_key(self, scenario: Scenario) -> str:
         key = self.plan.key_of(scenario)
-        if key not in self.n_rep:
+        if key not in self.details.n_rep:
             raise LookupError(f"scenario {scenario} is not in this run")
         return key
 
 
-def remarks_of(result: Result) -> list[str]:
+def warnings_of_measures(result: Result) -> list[str]:
     """Warnings about variance-reduced estimates, by measure."""
-    if not any(measure.remarks for measure in result.details.declared):
+    if not any(measure.warns for measure in result.details.declared):
         return []
-    return format_remarks(result.summary, [*factor_names(result.plan), *result.plan.axes])
+    return format_warnings(result.summary, [*factor_names(result.plan), *result.plan.axes])
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

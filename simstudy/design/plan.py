@@ -5,7 +5,7 @@ import itertools
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class Derived:
 
 
 @dataclass(frozen=True, repr=False)
-class Analysed:
+class WorkUnit:
     """A pair of scenario and method, which is drawn and stored as a unit."""
 
     scenario: AnyScenario
@@ -75,19 +75,38 @@ class Analysed:
         return f"method {self.method.name} of {self.scenario!r}"
 
 
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """List the parameters of a function that are not fixed by a `partial`."""
+    fixed = function.keywords if isinstance(function, partial) else {}
+    try:
+        parameters = _signature(function).parameters
+    except TypeError:  # it has no hash
+        parameters = inspect.signature(function).parameters
+    return [parameter for name, parameter in parameters.items() if name not in fixed]
+
+
+_signature = lru_cache(inspect.signature)  # every block needs it
+
+
+def read_by(function: Callable[..., Any]) -> list[str]:
+    """List the columns that a derived column reads: its parameters without `scenario`."""
+    names = [parameter.name for parameter in parameters_of(function)]
+    return [name for name in names if name != "scenario"]
+
+
 def base_scenario(drawn: AnyScenario) -> AnyScenario:
     """The scenario whose data a method analyses; a plain scenario itself."""
-    return drawn.scenario if isinstance(drawn, Analysed) else drawn
+    return drawn.scenario if isinstance(drawn, WorkUnit) else drawn
 
 
 def method_of(drawn: AnyScenario) -> str:
     """The name of the method; empty for a plain scenario."""
-    return drawn.method.name if isinstance(drawn, Analysed) else ""
+    return drawn.method.name if isinstance(drawn, WorkUnit) else ""
 
 
 def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
-    if isinstance(scenario, Analysed):
+    if isinstance(scenario, WorkUnit):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
     values = ((field.name, level_of(scenario, field.name)) for field in fields(scenario))
     return {name: shown_level(value) for name, value in values}
@@ -144,8 +163,63 @@ def shown_level(value: object) -> PlainFactor:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """Rules for replicates; the defaults suit independent replicates of plain columns.
+
+    Parameters
+    ----------
+    max_failed
+        Largest proportion of failed replicates per scenario (with methods: per scenario and
+        method), from 0 to 1. The run stops if it is exceeded; until then failures are recorded.
+        None records any number of failures, but stops if all replicates of a first block fail
+        with the same error, which is most likely a mistake in the study. 1 records those as well,
+        for example for a method that cannot work in some scenarios.
+    may_be_missing
+        Float columns in which NaN is a result and not a failure.
+    block_seconds
+        Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
+        no number. `Study.run` can set another limit.
+    common
+        Factors whose values share random numbers (common random numbers).
+    group_size
+        Number of consecutive replicates that may depend on each other, as antithetic or stratified
+        draws do; groups are independent. Monte Carlo errors are then computed from groups. The
+        block size must be a multiple of it.
+    across_replicates
+        Methods that combine the replicates of a block on purpose, as an empirical Bayes estimate
+        does. For every other block method without random numbers, a few rows of the first block
+        are analysed again on their own, and a difference is reported.
+    vectors
+        Lengths of columns with one more axis, such as a p-value for each test point, by name: a
+        number, or the name of a field or property of the scenario. Measures cannot read vectors,
+        only columns derived from them. These are computed when a block is drawn, and stored in the
+        vector's place; a vector from which nothing is derived is stored itself.
+    store_vectors
+        Vectors to store although columns are derived from them, such as those that a figure reads.
+    rtol
+        Relative differences up to which numbers count as equal where stored blocks are compared
+        with blocks that are drawn again, by column: `{"estimate": 1e-6}` for a method that iterates
+        until it is that precise. Default: 1e-9. It changes no number.
+    unrepeatable
+        Columns that differ each time a block is drawn, such as seconds of computing time. They are
+        not compared when blocks are drawn again.
+    """
+
+    max_failed: float | None = None
+    may_be_missing: tuple[str, ...] = ()
+    block_seconds: float | None = None
+    common_random_numbers: tuple[str, ...] = ()
+    group_size: int = 1
+    across_replicates: tuple[str, ...] = ()
+    vectors: Mapping[str, int | str] = field(default_factory=dict)
+    store_vectors: tuple[str, ...] = ()
+    rtol: Mapping[str, float] = field(default_factory=dict)
+    unrepeatable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Plan:
-    """The content of a run: scenarios, methods, axes and seeds.
+    """The identity of what a run draws: scenarios, methods, axes, seed and sizes.
 
     Parameters
     ----------
@@ -160,40 +234,18 @@ class Plan:
         the first.
     block_size
         Replicates in a block; part of the study's identity.
-    common
-        Factors whose values share random numbers.
-    may_be_missing
-        Float columns in which NaN is a result, not a failure.
-    vectors
-        Length of the additional last axis of some columns, by column: a number, or the name of an
-        attribute of the scenario.
     methods
         Methods that analyse the data; empty if scenarios simulate.
     derived
         Columns computed from others, each only from those before it.
-    at_drawing
-        Names of the derived columns that are computed when blocks are drawn, and stored. The others
-        are computed from stored columns.
-    stored_vectors
-        Names of the vectors that are stored.
-    max_failed
-        Largest share of replicates that may fail. Default: no limit, but errors of the study stop
-        the run.
     reads
         Names of the columns that each measure reads, by measure.
-    named
-        Columns that every scenario must have because a setting names them, by setting.
-    across_replicates
-        Methods that may use several replicates of a block together.
-    rtol
-        Relative differences up to which numbers of blocks that are drawn again count as equal, by
-        column.
-    group_size
-        Consecutive replicates that may depend on each other.
-    unrepeatable
-        Columns that differ when a block is drawn again, such as seconds.
+    rules
+        The study's rules for replicates.
     full_size
         Block size in the addresses of random streams, if only its first replicates are drawn.
+    has_classes
+        Whether the study's scenarios are of several classes. Default: those of this plan.
     """
 
     name: str
@@ -201,33 +253,23 @@ class Plan:
     scenarios: tuple[AnyScenario, ...]
     axes: Mapping[str, tuple[str, ...]]
     block_size: int
-    common: tuple[str, ...] = ()
-    may_be_missing: tuple[str, ...] = ()
     methods: tuple[Method, ...] = ()
-    vectors: Mapping[str, int | str] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
-    at_drawing: tuple[str, ...] = ()
-    stored_vectors: tuple[str, ...] = ()
-    max_failed: float | None = None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    across_replicates: tuple[str, ...] = ()
-    rtol: Mapping[str, float] = field(default_factory=dict)
-    group_size: int = 1
-    unrepeatable: tuple[str, ...] = ()
+    rules: Rules = field(default_factory=Rules)
     full_size: int = 0
+    has_classes: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.has_classes is None:
+            kinds = {type(base_scenario(scenario)) for scenario in self.scenarios}
+            object.__setattr__(self, "has_classes", len(kinds) > 1)
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:
         """The scenarios by key, in order."""
         return {self.key_of(scenario): scenario for scenario in self.scenarios}
 
-    @cached_property
-    def has_classes(self) -> bool:
-        """Whether the scenarios are of several classes."""
-        return len({type(base_scenario(scenario)) for scenario in self.scenarios}) > 1
-
-    # ---------------------------------------------------------------- methods
     @cached_property
     def work_units(self) -> "Plan":
         """The units that are drawn and stored: scenarios, or pairs of scenario and method.
@@ -238,7 +280,7 @@ class Plan:
             return self
         further = {axis: n for axis, n in self.axes.items() if axis != self.methods_axis}
         pairs = itertools.product(self.scenarios, self.methods)
-        scenarios = tuple(Analysed(scenario, method) for scenario, method in pairs)
+        scenarios = tuple(WorkUnit(scenario, method) for scenario, method in pairs)
         return replace(self, scenarios=scenarios, axes=further, methods=())
 
     @property
@@ -247,14 +289,14 @@ class Plan:
         return self.methods[0].axis if self.methods else ""
 
     @cached_property
-    def drawn_keys(self) -> dict[str, tuple[str, ...]]:
+    def unit_keys(self) -> dict[str, tuple[str, ...]]:
         """The keys of work units by scenario key, in the order of the methods."""
         keys, n = list(self.work_units.keys), len(self.methods) or 1
         return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
 
-    def drawn_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def unit_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes by the keys of work units, from sizes by scenario keys."""
-        return {drawn: n for key, n in sizes.items() for drawn in self.drawn_keys[key]}
+        return {drawn: n for key, n in sizes.items() for drawn in self.unit_keys[key]}
 
     def of_methods(self, names: Iterable[str]) -> "Plan":
         """The plan restricted to some methods; streams do not change."""
@@ -263,7 +305,6 @@ class Plan:
         axes = {**self.axes, self.methods_axis: tuple(chosen)}
         return replace(self, methods=tuple(chosen.values()), axes=axes)
 
-    # ---------------------------------------------------------------- names
     def identity_of(self, scenario: Scenario) -> str:
         """The identity of a scenario when the plan was made."""
         known = self._names.get(id(scenario))
@@ -279,20 +320,20 @@ class Plan:
         address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
 
-    def once(self, scenario: Scenario, what: Hashable, work: Callable[[], Any]) -> Any:
-        """The result of `work`, which is called once for each scenario and each `what`."""
+    def cached(self, scenario: Scenario, what: Hashable, work: Callable[[], Any]) -> Any:
+        """The result of `work`, which is called one time for each scenario and each `what`."""
         at = self.identity_of(scenario), what
-        if at not in self._found:
-            self._found[at] = work()
-        return self._found[at]
+        if at not in self._cache:
+            self._cache[at] = work()
+        return self._cache[at]
 
     @cached_property
-    def _found(self) -> dict[tuple[str, Hashable], Any]:
+    def _cache(self) -> dict[tuple[str, Hashable], Any]:
         return {}
 
     def _address_of(self, scenario: Scenario) -> str:
         known = self._names.get(id(scenario))
-        return known[1] if known else identity(scenario, without=self.common)
+        return known[1] if known else identity(scenario, without=self.rules.common_random_numbers)
 
     @cached_property
     def _names(self) -> dict[int, tuple[str, str]]:
@@ -302,7 +343,7 @@ class Plan:
         """
         own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
         return {
-            place: (identity(each), identity(each, without=self.common))
+            place: (identity(each), identity(each, without=self.rules.common_random_numbers))
             for place, each in own.items()
         }
 
@@ -310,12 +351,29 @@ class Plan:
         """The state without caches, which are valid in this process only."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @cached_property
+    def stored_derived(self) -> tuple[str, ...]:
+        """The derived columns that read a vector, and those that these read: stored with blocks."""
+        wanted = set[str]()
+        for derived in reversed(self.derived):  # each may read those before it
+            names = read_by(derived.function)
+            if derived.name in wanted or not set(self.rules.vectors).isdisjoint(names):
+                wanted |= {derived.name, *names}
+        return tuple(derived.name for derived in self.derived if derived.name in wanted)
+
+    @cached_property
+    def stored_vectors(self) -> tuple[str, ...]:
+        """The vectors from which nothing is derived, and those that the rules name."""
+        read = {name for derived in self.derived for name in read_by(derived.function)}
+        kept = self.rules.store_vectors
+        return tuple(name for name in self.rules.vectors if name not in read or name in kept)
+
     def lengths_of(self, scenario: AnyScenario) -> dict[str, int]:
         """The length of each vector of a scenario."""
         behind = base_scenario(scenario)
         return {
             name: int(getattr(behind, said) if isinstance(said, str) else said)
-            for name, said in self.vectors.items()
+            for name, said in self.rules.vectors.items()
         }
 
     def n_blocks(self, n_rep: int) -> int:

@@ -9,8 +9,15 @@ import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
-from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import apply_derived_columns, check_columns_read, drawn_columns
+from simstudy.design.plan import Plan, WorkUnit
+from simstudy.engine.columns import (
+    MISSING,
+    apply_derived_columns,
+    check_columns_read,
+    count_failed,
+    drawn_columns,
+    validate_columns,
+)
 from simstudy.engine.error_policy import (
     BlockContext,
     always_fails,
@@ -23,19 +30,17 @@ from simstudy.engine.graceful_stop import (
     time_limit,
     timeout_message,
 )
+from simstudy.engine.independence import check_rows, check_shared, check_streams
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
-    analysed,
+    call_method,
     checked_data,
     checksums,
     drawn_one_by_one,
+    has_rows,
     refuse_changed_data,
-    without_truth_values,
 )
-from simstudy.engine.per_replicate import has_rows
-from simstudy.engine.returned import MISSING, count_failed, validate_columns
-from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
     AlwaysFailsError,
@@ -152,45 +157,37 @@ def draw_columns(
 ) -> dict[str, np.ndarray]:
     """Call `simulate` or a method and check its columns: `()`, `(rep,)` or `(rep, *axes)`."""
     context = context or BlockContext.of_block(plan, index)
-    for data in plan.once(scenario, data_parts, lambda: [*data_parts(scenario)]):
-        data.check()
-    before, is_method = plan.identity_of(scenario), isinstance(scenario, Analysed)
-    draw = _analyse if is_method else _simulate
+    for part in plan.cached(scenario, data_parts, lambda: [*data_parts(scenario)]):
+        part.check()
+    before, streams = plan.identity_of(scenario), plan.streams(scenario, index)
+    drawn, n_rep = dict[str, np.ndarray](), plan.block_size
     with np.errstate():  # changes by the study end with the call
         try:
-            raw, drawn = draw(plan, scenario, index, cache, context)
+            if isinstance(scenario, WorkUnit):
+                draw = partial(_draw_data, plan, scenario.scenario, index, context)
+                data = cache(scenario.scenario, index, draw) if cache else draw()
+                hashes = checksums(data) if index == 0 else {}
+                raw = call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
+                refuse_changed_data(scenario.method.name, hashes, data)
+                check_rows(context, plan, scenario, streams, data, raw)
+                drawn = drawn_columns(plan, scenario.method, data, raw)
+            else:
+                raw = scenario.simulate(streams, n_rep)
+                check_streams(context, scenario, streams, raw, n_rep)
         finally:
-            _refuse_changed(before, scenario, "draw or the method" if is_method else "simulate")
-    read = {*plan.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+            _refuse_changed(scenario, before)
+    if not isinstance(scenario, WorkUnit):
+        return validate_columns(plan, scenario, raw)
+    read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
     known = {name: column for name, column in drawn.items() if name in read}
-    if known:
-        raw = {**raw, **known}
-    columns = validate_columns(plan, scenario, raw, "it" if is_method else "simulate")
-    return without_truth_values({**drawn, **columns}) if is_method else columns
-
-
-def _simulate(
-    plan: Plan, scenario: AnyScenario, index: int, _: object, context: BlockContext
-) -> tuple[Any, dict[str, np.ndarray]]:
-    streams, n_rep = plan.streams(scenario, index), plan.block_size
-    made = scenario.simulate(streams, n_rep)
-    check_streams(context, scenario, streams, made, n_rep)
-    return made, {}
-
-
-def _analyse(
-    plan: Plan, scenario: Analysed, index: int, cache: DatasetCache | None, context: BlockContext
-) -> tuple[Any, dict[str, np.ndarray]]:
-    """Draw the data of a block, or take them from the cache, and call the method."""
-    streams, n_rep = plan.streams(scenario, index), plan.block_size
-    draw = partial(_drawn_data, plan, scenario.scenario, index, context)
-    data = cache(scenario.scenario, index, draw) if cache else draw()
-    before = checksums(data) if index == 0 else {}
-    made = analysed(scenario, data, streams, n_rep, plan.vectors, context)
-    if index == 0:
-        refuse_changed_data(scenario.method.name, before, data)
-    check_rows(context, plan, scenario, streams, data, made)
-    return made, drawn_columns(plan, scenario.method, data, made)
+    columns = {
+        **drawn,
+        **validate_columns(plan, scenario, {**raw, **known} if known else raw, "it"),
+    }
+    return {  # booleans as 0 and 1, so that methods may mix them with floats in one column
+        name: column.astype(np.int8) if column.dtype.kind == "b" else column
+        for name, column in columns.items()
+    }
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
@@ -241,7 +238,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
         )
     index, row = divmod(rep, plan.block_size)
     with single_threaded():
-        data = _drawn_data(plan, scenario, index, BlockContext(plan.axes, raises_row=row))
+        data = _draw_data(plan, scenario, index, BlockContext(plan.axes, raises_row=row))
     return {n: v[row] if has_rows(v) else v for n, v in data.items()}
 
 
@@ -260,7 +257,7 @@ def _raise_recorded(
                 raise error
 
 
-def _drawn_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockContext) -> Data:
+def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockContext) -> Data:
     """Call `draw` or `draw_one`, and check the data."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if hasattr(scenario, "draw_one"):
@@ -274,11 +271,12 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCon
     return data
 
 
-def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:
+def _refuse_changed(scenario: Scenario, before: str) -> None:
     """Refuse a scenario that changed while drawing: its values identify its streams and rows."""
     after = identity(scenario)
     if after != before:
+        who = "draw or the method" if isinstance(scenario, WorkUnit) else "simulate"
         raise StudyError(
-            f"{name} changed its own scenario, from {before} to {after}: its replicates would be "
+            f"{who} changed its own scenario, from {before} to {after}: its replicates would be "
             "stored under another scenario. Keep values that change in local variables."
         )

@@ -1,4 +1,4 @@
-"""The kinds of columns that measures may read, and the sources of their values.
+"""The columns of a block: which kinds measures may read, and what may be returned as a column.
 
 =============  ===============================================================================
 returned       by `simulate` or a method; stored
@@ -14,8 +14,9 @@ of a scenario  a number that is a factor or a property: the same for all replica
 
 import contextlib
 import itertools
+import math
 import numbers
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -29,41 +30,257 @@ from simstudy.design.plan import (
     Plan,
     base_scenario,
     number_factors,
+    parameters_of,
     properties_in,
+    read_by,
 )
 from simstudy.engine.methods import (
     TEXTS,
     Data,
-    parameters_of,
+    Rows,
+    in_axis_order,
     scenario_arguments,
     select_arguments,
 )
-from simstudy.engine.per_replicate import Rows
-from simstudy.engine.returned import (
-    STORED_COLUMNS,
-    TOLERANCE,
-    fits,
-    in_axis_order,
-    validate_column,
-    with_all_axes,
-)
-from simstudy.errors import StudyError, describe, nearest
+from simstudy.errors import StudyError, describe, in_one_line, nearest, writable
 from simstudy.store.arrow_schema import (
+    CELL_ERROR,
     CONVERGED,
     ERROR,
+    REP,
     SCENARIO,
     WARNING,
+    Block,
     failed_cell_mask,
     failed_cells,
+    has_text,
 )
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
+from simstudy.validation import refuse_inexact, unmasked
 
 Columns = Mapping[str, np.ndarray]
 
+STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
+"""Names of stored columns that a study cannot return."""
+MAX_BYTES = 8  # of the widest numbers that a table stores
+MISSING = "NaN in "  # beginning of the error text of a replicate without a value
+
+
+def validate_columns(
+    plan: Plan, scenario: AnyScenario, raw: Any, who: str = "simulate"
+) -> dict[str, np.ndarray]:
+    """Check the columns that `simulate` or a method returned, and broadcast them to full shape."""
+    if not isinstance(raw, Mapping):
+        raise StudyError(
+            f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
+        )
+    lengths = plan.lengths_of(scenario)
+    absent = [] if ERROR in raw else [name for name in lengths if name not in raw]
+    if absent:
+        raise StudyError(
+            f"{who} did not return the vector {absent[0]!r}, which the study declares; "
+            + nearest(absent[0], map(str, raw))
+        )
+    columns = {
+        name: validate_column(plan, name, value, who, lengths.get(name))
+        for name, value in raw.items()
+    }
+    for name, array in dict(columns).items():  # NaN is a failure, if it may not be missing
+        may_fail = array.dtype.kind == "f" and name not in plan.rules.may_be_missing
+        if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
+            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
+            cells = np.asarray(missing.any(axis=-1)) if name in plan.rules.vectors else missing
+            columns[ERROR] = _errors_with(columns.get(ERROR), name, cells)
+    return columns
+
+
+def validate_column(
+    plan: Plan, name: str, value: Any, who: str, length: int | None = None
+) -> np.ndarray:
+    """Check one column and broadcast it; a vector has one more axis, of the given length."""
+    _refuse_name(plan, name, who)
+    if length is None and not isinstance(value, np.ndarray):
+        value = in_axis_order(f"column {name!r}", value, plan.axes, of_block=True)
+    array = _own_array(name, value)
+    if length is not None:
+        return _vector(plan, name, array, length)
+    if array.ndim == 0:
+        return np.broadcast_to(array, plan.block_size) if name == ERROR else array
+    return _of_full_shape(plan, name, array)
+
+
+def _refuse_name(plan: Plan, name: Any, who: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise StudyError(
+            f"{who} returned a column named {name!r}: the name of a column must be a text that is "
+            "not empty, such as 'estimate'."
+        )
+    if name in STORED_COLUMNS or name in plan.axes:
+        raise StudyError(
+            f"{who} returned a column {name!r}, which is a reserved name or that of an axis: "
+            f"rename it, such as {'is_' + name!r}."
+        )
+
+
+def _own_array(name: str, value: Any) -> np.ndarray:
+    """Copy an array, so that later changes by the caller do not reach what is stored."""
+    array = np.array(unmasked(value, name))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind in "UO":
+        array = _writable_texts(name, array)
+    refuse_inexact(name, array)
+    is_message, kind = name in (ERROR, WARNING), array.dtype.kind
+    is_text = kind == "U" or (kind == "O" and all(isinstance(v, str | None) for v in array.flat))
+    is_number = kind in "biuf" and array.dtype.itemsize <= MAX_BYTES
+    if not is_text and (is_message or not is_number):
+        storable = "booleans, integers, floats or text"
+        what = f"text, and None where there is no {name}" if is_message else storable
+        odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
+        example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
+        raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
+    return array
+
+
+def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
+    """Make texts storable: errors and warnings in one line, None if they are empty."""
+    clean = in_one_line if name in (ERROR, WARNING) else writable
+    made = [clean(text) if isinstance(text, str) else text for text in array.flat]
+    if name in (ERROR, WARNING):
+        made = [None if text == "" else text for text in made]
+    if made == array.ravel().tolist():
+        return array
+    return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
+
+
+def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
+    short, full = (plan.block_size, length), (plan.block_size, *plan.shape, length)
+    if array.dtype.kind not in "biuf":
+        raise StudyError(f"vector {name!r} holds {array.dtype}: return numbers.")
+    if length == 1 and array.shape in (short[:-1], full[:-1]):
+        return array[..., np.newaxis]
+    if array.shape not in (short, full):
+        raise StudyError(
+            f"vector {name!r} has shape {array.shape}; with n_rep={plan.block_size} and the "
+            f"declared length {length} it must be {short}"
+            + (f" or {full}." if full != short else ".")
+        )
+    return array
+
+
+def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
+    full = (plan.block_size, *plan.shape)
+    if array.shape in (full, full[:1]):
+        return array
+    wide = with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
+    if not fits(wide, full):
+        axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
+            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
+        )
+    return np.broadcast_to(wide, full)
+
+
+def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
+    """Whether an array broadcasts to the shape of the replicates and axes."""
+    if array.ndim != len(full) or array.ndim == 1:
+        return False
+    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
+
+
+def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
+    """Broadcast a column that has only some of the axes."""
+    sizes = [n for n in array.shape[1:] if n != 1]
+    found = [
+        chosen
+        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
+        if [plan.shape[at] for at in chosen] == sizes
+    ]
+    if len(found) > 1:
+        axes = list(plan.axes)
+        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
+            "the same size: add an axis of size 1 (np.newaxis) for each axis that it lacks."
+        )
+    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
+    return array.reshape(len(array), *wide) if found else array
+
+
+def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
+    text = np.full(missing.shape, None, dtype=object)
+    text[missing] = f"{MISSING}{name}"
+    if errors is None:
+        return text
+    n_dims = max(errors.ndim, text.ndim)
+    errors, text = (x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
+    return np.where(has_text(errors), errors, text)
+
+
+def count_failed(errors: np.ndarray | None) -> int:
+    """Count the replicates with an error in any cell."""
+    if errors is None:
+        return 0
+    return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
+
+
+# ---------------------------------------------------------------- one value for a whole block
+BlockConstant = tuple[str, str, tuple[Any, ...]]
+"""Key of the work unit, name of the column, and the column's value in each cell, for all
+replicates of a block."""
+
+TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for constants of two machines
+
+
+def refuse_other_constants(
+    first_values: dict[tuple[str, str], tuple[Any, ...]], constants: Iterable[BlockConstant]
+) -> None:
+    """Refuse a column with one value per block that differs between blocks of a scenario.
+
+    Parameters
+    ----------
+    first_values
+        Values of earlier blocks by key and column, to which new columns are added.
+    """
+    for key, name, values in constants:
+        before = first_values.setdefault((key, name), values)
+        for first, other in zip(before, values, strict=False):
+            if not agree(first, other):
+                raise StudyError(
+                    f"column {name!r} is one value for all replicates of a block, {first!r} in "
+                    f"one block and {other!r} in another, so it is not a constant. Return a "
+                    "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
+                    "replicates of a block do share a value, return np.full(n_rep, value)."
+                )
+
+
+def agree(first: Any, other: Any) -> bool:
+    """Whether two values are equal up to rounding; NaN agrees with everything."""
+    if first == other or first is None or other is None:
+        return True
+    if isinstance(first, str) or isinstance(other, str):
+        return False
+    missing = math.isnan(first) or math.isnan(other)
+    return missing or math.isclose(first, other, rel_tol=TOLERANCE)
+
+
+def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
+    """Collect the columns that have one value for the whole block."""
+    if plan.block_size == 1:
+        return frozenset()
+    return frozenset(
+        (block.key, name, tuple((column[0] if column.ndim else column).ravel().tolist()))
+        for block in blocks
+        for name, column in block.columns.items()
+        if name not in (ERROR, WARNING) and not (column.ndim and column.strides[0])
+    )
+
+
+# ---------------------------------------------------------------- derived
 NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
 """Names that data may have, but columns of a table may not."""
-RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
 
 
 def apply_derived_columns(
@@ -82,26 +299,16 @@ def apply_derived_columns(
     _refuse_unknown(plan, scenario, columns)
     made = dict(columns)
     for derived in plan.derived:
-        if derived.name in plan.at_drawing:
-            read = {
-                name: made[name] for name in (*read_by(derived.function), ERROR) if name in made
+        if derived.name in plan.stored_derived:
+            names = [name for name in (*read_by(derived.function), ERROR) if name in made]
+            full = {  # constants have one value per replicate, as the store returns them
+                name: np.broadcast_to(made[name], made[name].shape or plan.block_size)
+                for name in names
             }
-            there = nan_where_failed(_full(plan, read), plan.vectors)
-            made[derived.name] = derived_column(plan, derived, scenario, there)
-    return _without_vectors(plan, made)
-
-
-def _without_vectors(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
-    dropped = plan.vectors.keys() - set(plan.stored_vectors)
-    return {name: column for name, column in columns.items() if name not in dropped}
-
-
-def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
-    """Broadcast constants to columns, as the store returns them."""
-    return {
-        name: np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
-        for name, column in columns.items()
-    }
+            read = nan_where_failed(full, plan.rules.vectors)
+            made[derived.name] = derived_column(plan, derived, scenario, read)
+    dropped = plan.rules.vectors.keys() - set(plan.stored_vectors)
+    return {name: column for name, column in made.items() if name not in dropped}
 
 
 def derived_column(
@@ -113,7 +320,13 @@ def derived_column(
     does not depend on the other columns. Failed cells are NaN, which counts as missing.
     """
     what = _named(derived)
-    known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
+    floats = {
+        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
+        for name, column in columns.items()
+    }
+    for column in floats.values():
+        column.flags.writeable = False
+    known = {**scenario_arguments(base_scenario(scenario)), **floats}
     unknown = partial(_unknown, derived, known)
     arguments = select_arguments(derived.function, known, unknown)
     try:
@@ -128,21 +341,6 @@ def derived_column(
             f"{what} is one value for all replicates: return one for each, such as x.mean(axis=-1) "
             "and not x.mean(), or np.full(len(x), value)."
         )
-    return _without_failures(column, columns)
-
-
-def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
-    """Convert numbers to read-only floats; text is unchanged."""
-    floats = {
-        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
-        for name, column in columns.items()
-    }
-    for column in floats.values():
-        column.flags.writeable = False
-    return floats
-
-
-def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
     void = failed_cell_mask(made, failed_cells(columns))
@@ -175,25 +373,9 @@ def _named(derived: Derived) -> str:
     return f"derived column {derived.name!r}"
 
 
-def read_by(function: Callable[..., Any]) -> list[str]:
-    """List the columns that a function reads: its parameters without `scenario`."""
-    names = [parameter.name for parameter in parameters_of(function)]
-    return [name for name in names if name != SCENARIO]
-
-
 def optional(derived: Derived) -> set[str]:
     """Collect the parameters with a default, whose columns may be missing."""
     return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
-
-
-def derived_at_drawing(all_derived: Sequence[Derived], vectors: Collection[str]) -> tuple[str, ...]:
-    """Name the derived columns that read a vector, and the derived columns that these read."""
-    wanted = set[str]()
-    for derived in reversed(all_derived):  # each may read those before it
-        names = read_by(derived.function)
-        if derived.name in wanted or not set(vectors).isdisjoint(names):
-            wanted |= {derived.name, *names}
-    return tuple(derived.name for derived in all_derived if derived.name in wanted)
 
 
 # ---------------------------------------------------------------- drawn
@@ -211,7 +393,7 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return {}
     names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
-    vectors = {n: data[n] for n in sorted(names & plan.vectors.keys()) if n not in columns}
+    vectors = {n: data[n] for n in sorted(names & plan.rules.vectors.keys()) if n not in columns}
     read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
     numbers = {}
     for name in sorted(names - vectors.keys()):
@@ -219,7 +401,7 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
             if (number := drawn_number(plan, name, data[name])) is not None:
                 numbers[name] = number
     for name in numbers.keys() & columns.keys():
-        if not _agrees(columns[name], numbers[name]):
+        if not _equal(columns[name], numbers[name]):
             raise StudyError(
                 f"a method returned {name!r}, which draw returned with other values, so it is "
                 f"unclear which of them a measure reads: rename the method's column, such as "
@@ -249,15 +431,15 @@ def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
 
 
-def _agrees(column: Any, drawn: np.ndarray) -> bool:
-    """Whether a column that a method returned equals a drawn number, except where it is NaN."""
-    returned = np.asarray(column)
-    if returned.dtype.kind not in "biuf":
+def _equal(column: Any, value: Any) -> bool:
+    """Whether a column equals other values of it where it is not missing, up to rounding."""
+    found, value = np.asarray(column), np.asarray(value)
+    if found.dtype.kind not in "biuf":
         return False
-    wide = max(returned.ndim, drawn.ndim)
-    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
+    wide = max(found.ndim, value.ndim)
+    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (found, value))
     try:
-        is_equal = np.isclose(one, other, rtol=RTOL, atol=0.0) | np.isnan(one.astype(float))
+        is_equal = np.isclose(one, other, rtol=TOLERANCE, atol=0.0) | np.isnan(one.astype(float))
     except ValueError:  # the check of columns refuses wrong shapes
         return True
     return bool(is_equal.all())
@@ -276,7 +458,7 @@ def check_columns_read(
         return
     names = frozenset(columns)
     reads = partial(_constants_read, plan, scenario, names)
-    refuse_other_values(scenario, plan.once(scenario, names, reads), columns)
+    refuse_other_values(scenario, plan.cached(scenario, names, reads), columns)
 
 
 def _constants_read(
@@ -288,8 +470,8 @@ def _constants_read(
     read = set(itertools.chain.from_iterable(plan.reads.values()))
     known |= scenario_columns(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
-    for setting, names in plan.named.items():
-        readers[f"{setting} names"] = names, known.union(plan.vectors)
+    if not plan.has_classes:  # otherwise other classes may have the column
+        readers["may_be_missing names"] = plan.rules.may_be_missing, known.union(plan.rules.vectors)
     for who, (names, there) in readers.items():
         for name in sorted(set(names) - there):
             raise StudyError(
@@ -356,22 +538,12 @@ def refuse_other_values(
 ) -> None:
     """Refuse a column with the name of a factor or property, but with other values."""
     for name, value in constants.items():
-        if not _same_values(columns[name], value):
+        if not _equal(columns[name], np.asarray(value)[np.newaxis]):
             raise StudyError(
                 f"column {name!r} has the name of a factor or property of "
                 f"{type(base_scenario(scenario)).__name__} and other values, so it is unclear "
                 f"which of them a measure reads: rename the column, such as {name + '_hat'!r}."
             )
-
-
-def _same_values(column: np.ndarray, value: float | np.ndarray) -> bool:
-    """Whether a column equals a constant of the scenario in all rows that are not missing."""
-    if column.dtype.kind not in "biuf":
-        return False
-    found = column.astype(float)
-    wide = found.reshape(found.shape + (1,) * (np.ndim(value) + 1 - found.ndim))
-    agrees = np.isclose(wide, value, rtol=TOLERANCE, atol=0.0) | np.isnan(wide)
-    return bool(agrees.all())
 
 
 # ---------------------------------------------------------------- what stored blocks hold

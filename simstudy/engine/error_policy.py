@@ -58,7 +58,7 @@ class BlockContext:
         """Make the context of a block that is drawn for the store."""
         return cls(
             axes=plan.axes,
-            refuses_all_failed=index == 0 and plan.max_failed is None,
+            refuses_all_failed=index == 0 and plan.rules.max_failed is None,
             on_row=on_row,
             rng_events={} if index == 0 else None,
         )

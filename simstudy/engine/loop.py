@@ -2,15 +2,16 @@
 
 `Loop.draw` lists the missing blocks and draws them, and repeats this until no block is missing.
 `Loop.draw_blocks` draws a list of blocks: first in this process (`auto`), then with an executor.
-If a worker dies, its blocks are drawn again one by one. `_take` counts and checks every finished
-task, and tries the measures on the first. Workers write the blocks that they draw, so finished
-blocks do not depend on this process.
+If a worker dies, its blocks are drawn again one by one. `_on_task_done` counts and checks every
+finished task, and tries the measures on the first. Workers write the blocks that they draw, so
+finished blocks do not depend on this process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,7 +28,6 @@ from simstudy.engine.executors import (
     WorkerDiedError,
     executor_of,
 )
-from simstudy.engine.final_checks import check_repeatable, odd_spreads
 from simstudy.engine.graceful_stop import (
     GRACE_SECONDS,
     host_signals_deferred,
@@ -36,35 +36,34 @@ from simstudy.engine.graceful_stop import (
     stop_requested,
     timeout_message,
 )
+from simstudy.engine.independence import odd_spreads
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
+from simstudy.engine.second_draw import check_repeatable
 from simstudy.engine.tasks import (
     TASK_SECONDS,
+    BlockId,
+    BlockSet,
     Task,
     TaskFactory,
     TaskResult,
     TaskSizes,
-    record_failed,
-)
-from simstudy.engine.thread_limits import single_threaded
-from simstudy.engine.work_queue import (
-    BlockId,
-    BlockSet,
     WorkQueue,
     blocks_of_shard,
     blocks_with_failures,
     missing_after_crash,
     missing_blocks,
     n_failed_replicates,
+    record_failed,
 )
+from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.object_store import ObjectStore, check_sendable
+from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import (
     RunRecord,
@@ -73,7 +72,6 @@ from simstudy.store.run_records import (
     read_records,
     write_record,
 )
-from simstudy.store.runs import study_folder
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 TryMeasures = Callable[[Store], bool]
@@ -95,15 +93,15 @@ class Loop:
         Plan of the work units: scenarios, or pairs of scenario and method.
     store
         Target of the blocks.
-    folder
-        The study's folder; None for a temporary store, which gets no run record.
+    blocks_folder
+        Folder of the blocks; None for a temporary store, which gets no run record.
     provenance
         Provenance with the code that workers must have loaded; None for no check.
     try_measures
         Function that is called until it returns true: with the store before blocks are drawn, then
         with the files of each task. It raises for mistakes in measures.
-    on_first
-        Function that is called when the first task is finished.
+    checks_in_full
+        Whether the second drawing of blocks may take as long as it needs.
     """
 
     def __init__(
@@ -113,16 +111,16 @@ class Loop:
         workers: Workers,
         progress: Progress,
         *,
-        folder: Place | None = None,
+        blocks_folder: Place | None = None,
         provenance: RunProvenance | None = None,
         try_measures: TryMeasures | None = None,
-        on_first: Callable[[], None] | None = None,
+        checks_in_full: bool = False,
     ) -> None:
         self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
-        self.folder, self.provenance = folder, provenance
-        self.try_measures, self.on_first = try_measures, on_first
+        self.blocks_folder, self.provenance = blocks_folder, provenance
+        self.try_measures = try_measures
+        self.checks_in_full = checks_in_full
         self.written: list[str] = []  # files of this run
-        self._has_drawn = False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
         self.monitor = RunMonitor(plan, progress, found.generators, found.alike, found.unread)
@@ -151,13 +149,13 @@ class Loop:
             self._try_measures(None)
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
-            self._prepare_monitor(sizes)
+            self._count_stored_failures(sizes)
             if not retries:  # blocks to retry still count as failed
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
                 self._check_repeatable()
                 self._check_independent()
-                self.stats.noticed = self._warnings()
+                self.stats.warnings = self._warnings()
                 return
             self.draw_blocks(blocks, retries)
             blocks, retries = self._still_missing(sizes, shard), ()
@@ -170,7 +168,7 @@ class Loop:
         """Draw stored blocks with failures again; the new blocks replace them."""
         blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
         if blocks:
-            self._prepare_monitor(sizes, replaces_failures=True)
+            self._count_stored_failures(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
 
     def draw_again(
@@ -191,7 +189,7 @@ class Loop:
         store = self.store
         names = {file.name for file in store.referenced_files}
         before = store.reopened(only_files=names)
-        self._prepare_monitor(sizes, replaces_failures=True)
+        self._count_stored_failures(sizes, replaces_failures=True)
         self.draw_blocks(blocks, generation=store.highest_generation + 1)
         return before, store, blocks
 
@@ -280,7 +278,7 @@ class Loop:
                     self.provenance.note_changes()
                 files.forget_unfinished(ABANDONED_SECONDS)
                 self.stats.seconds += time.perf_counter() - begun
-                self.stats.noticed = self._warnings()
+                self.stats.warnings = self._warnings()
                 self._write_record()
                 self.store.scan()
             raise_if_stopped(self.n_left)
@@ -335,9 +333,9 @@ class Loop:
                     lost.append(task)
                     continue
                 self._task_sizes.learn_from(result)
-                self._take(result)
+                self._on_task_done(result)
 
-    def _take(self, result: TaskResult) -> None:
+    def _on_task_done(self, result: TaskResult) -> None:
         """Count and check a finished task."""
         self.n_left -= len(result.done)
         self.progress.advance(len(result.done) * self.plan.block_size)
@@ -346,10 +344,7 @@ class Loop:
         if time.monotonic() - self._recorded > RECORD_INTERVAL:
             self._write_record()
         self.monitor.check(result)
-        self._has_drawn = True
         self._first_blocks |= {key: None for key, block in result.done if block == 0}
-        if self.on_first and not self.written:
-            self.on_first()
         self.written += result.files
         self._try_measures(result.files)
 
@@ -404,7 +399,7 @@ class Loop:
         isolated = executor.isolated() or IsolatedWorker()
         try:
             for block_id in itertools.takewhile(lambda _: not stop_requested(), blocks):
-                self._take(self._result_alone(isolated, self._factory.task([block_id])))
+                self._on_task_done(self._result_alone(isolated, self._factory.task([block_id])))
         finally:
             if isolated is not executor:  # nothing is pending
                 isolated.close(kill=True)
@@ -423,24 +418,20 @@ class Loop:
         return record_failed(task, str(death), machine=death.is_machine_trouble)
 
     # ---------------------------------------------------------------- records and warnings
-    @property
-    def blocks_folder(self) -> Place | None:
-        """The folder of the blocks; None for a temporary store."""
-        return None if self.folder is None else study_folder(self.folder) / REPLICATES
-
     def _write_record(self) -> None:
         """Write timings and warnings; an error in writing them does not stop the run."""
-        remarks, folder, provenance = self.monitor.remarks, self.blocks_folder, self.provenance
-        if (self._times.last or remarks) and folder is not None and provenance is not None:
-            record = RunRecord(self.stats.spent, self._times, dict(remarks))
+        folder, provenance = self.blocks_folder, self.provenance
+        record = RunRecord(self.stats.spent, self._times, dict(self.monitor.warnings))
+        has_news = record.warnings or self._times.last
+        if has_news and folder is not None and provenance is not None:
             with contextlib.suppress(OSError, SimstudyError):
                 write_record(folder, self._name, provenance.of_blocks, record)
         self._recorded = time.monotonic()
 
-    def _prepare_monitor(self, sizes: Sizes, *, replaces_failures: bool = False) -> None:
-        """Give the monitor the requested sizes and the stored failures."""
+    def _count_stored_failures(self, sizes: Sizes, *, replaces_failures: bool = False) -> None:
+        """Give the monitor the requested sizes and the stored failures, which count as well."""
         self.monitor.wanted = sizes
-        if self.plan.max_failed is not None:
+        if self.plan.rules.max_failed is not None:
             n_failed = n_failed_replicates(self.plan, self.store, self._n_blocks(sizes))
             self.monitor.n_failed = {} if replaces_failures else n_failed
 
@@ -449,13 +440,12 @@ class Loop:
         keys, self._first_blocks = self._first_blocks, {}
         if not keys or self.provenance is None or is_worker():  # a worker starts no process
             return
-        seconds = self.stats.seconds
         found = check_repeatable(
             self.plan,
             self.store,
             keys,
             code=self.provenance.expected,
-            run_seconds=seconds,
+            run_seconds=math.inf if self.checks_in_full else self.stats.seconds,
             block_seconds=self.stats.seconds_per_block,
         )
         self.monitor.note_repeated(found)
@@ -464,7 +454,7 @@ class Loop:
 
     def _check_independent(self) -> None:
         """Compare the spread of block means with that of independent replicates."""
-        if self._has_drawn and not self.store.label:
+        if self.written and not self.store.label:
             spreads = odd_spreads(self.plan, self.store, self.plan.keys)
             self.monitor.note_spreads(spreads)
             if spreads:
@@ -472,7 +462,8 @@ class Loop:
 
     def _warnings(self) -> list[str]:
         """The warnings about random numbers in stored blocks, and all warnings of this run."""
-        return list({**self._stored_warnings, **self.monitor.warnings}.values())
+        drawn = RunRecord(warnings=self.monitor.warnings).first_warnings
+        return list({**self._stored_warnings, **drawn}.values())
 
     @cached_property
     def _stored_warnings(self) -> dict[str, str]:

@@ -1,24 +1,40 @@
-"""Methods: their arguments, and the columns they must return."""
+"""Methods: of a whole block or of each replicate, their data, arguments and return values.
 
+If a call of a method for one replicate raises, its replicate has failed. A value that cannot be
+stored (a wrong shape, text among numbers, other names than in earlier replicates) is a mistake in
+the study, and is raised.
+"""
+
+from __future__ import annotations
+
+import contextlib
 import copy
-import functools
 import hashlib
-import inspect
+import sys
+import threading
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Analysed, Method, properties_in
-from simstudy.engine.error_policy import OUTSIDE, BlockContext, should_reraise
-from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
-from simstudy.errors import StudyError, nearest
+from simstudy.design.plan import Method, WorkUnit, parameters_of, properties_in
+from simstudy.engine.error_policy import (
+    OUTSIDE,
+    BlockContext,
+    error_signature,
+    raise_if_all_failed,
+    reason,
+    should_reraise,
+)
+from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest, swallowed
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
+from simstudy.validation import refuse_inexact, unmasked
 
 Data = Mapping[str, Any]
 """Data of a scenario by name: arrays with the replicate first, or constants."""
@@ -56,19 +72,6 @@ def select_arguments(
         elif parameter.default is parameter.empty:
             raise unknown(parameter.name)
     return found
-
-
-def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """List the parameters of a function that are not fixed by a `partial`."""
-    fixed = function.keywords if isinstance(function, partial) else {}
-    try:
-        parameters = _signature(function).parameters
-    except TypeError:  # it has no hash
-        parameters = inspect.signature(function).parameters
-    return [parameter for name, parameter in parameters.items() if name not in fixed]
-
-
-_signature = functools.lru_cache(inspect.signature)  # every block needs it
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
@@ -206,7 +209,7 @@ def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) ->
 
     The read-only flag does not stop compiled code, such as LAPACK with `overwrite_a=True`.
     """
-    after = checksums(data)
+    after = checksums(data) if before else {}
     for name, hashed in before.items():
         if after[name] != hashed:
             raise StudyError(
@@ -273,8 +276,8 @@ class DatasetCache:
 
 
 # ---------------------------------------------------------------- arguments of a method
-def analysed(
-    drawn: Analysed,
+def call_method(
+    drawn: WorkUnit,
     data: Data,
     streams: Streams,
     n_rep: int,
@@ -333,10 +336,465 @@ def _unknown(
     )
 
 
-# ---------------------------------------------------------------- types of columns
-def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Convert booleans to 0 and 1, so that methods may mix booleans and floats in one column."""
-    return {
-        name: column.astype(np.int8) if column.dtype.kind == "b" else column
-        for name, column in columns.items()
-    }
+# ---------------------------------------------------------------- one replicate at a time
+NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that need no check
+
+NUMBER, TEXT = "a number", "text"
+Kind = str | tuple[int, ...]
+"""`NUMBER`, `TEXT`, or the shape of an array."""
+
+
+class Rows(Sequence[Any]):
+    """Data of any type, one item per replicate, as `draw_one` returns them."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.items[row]
+
+
+@dataclass(frozen=True)
+class EachReplicate:
+    """A method that analyses one replicate at a time; made by `each_replicate`.
+
+    Parameters
+    ----------
+    analyse
+        Function of one replicate; its parameters name its arguments.
+    returns
+        Names of the columns. Default: those of the first replicate that succeeds.
+    """
+
+    analyse: Callable[..., Any]
+    returns: tuple[str, ...] | None = None
+
+    def __call__(self, **given: Any) -> dict[str, np.ndarray]:
+        """Analyse data by name, to try the method out, and return columns of shape `(rep,)`."""
+        lengths = {len(value) for value in given.values() if has_rows(value)}
+        if len(lengths) != 1:
+            raise StudyError(
+                f"the arrays have {sorted(lengths)} entries on their first axis, which is the "
+                "replicate: give at least one array, and all of the same length."
+            )
+        rows = {n: v for n, v in given.items() if has_rows(v) or n == "rng"}
+        constants = {n: v for n, v in given.items() if n not in rows}
+        return self.columns(rows, constants, lengths.pop())
+
+    def columns(
+        self,
+        data: Mapping[str, Any],
+        constants: Mapping[str, Any],
+        n_rep: int,
+        vectors: Collection[str] = (),
+        failed: Mapping[int, Exception] | None = None,
+        context: BlockContext = OUTSIDE,
+    ) -> dict[str, np.ndarray]:
+        """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
+
+        Parameters
+        ----------
+        data
+            Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
+            gets one item; and as `rng` a function from a row to its generator.
+        constants
+            Arguments of any type that are the same for all replicates, by parameter.
+        failed
+            Errors of drawing data sets, by row.
+        """
+        make_rng = data.get("rng")
+        arrays = [(name, value) for name, value in data.items() if name != "rng"]
+        analyse = partial(self.analyse, **constants) if constants else self.analyse
+
+        def call(row: int) -> Any:
+            if failed and row in failed:
+                raise failed[row]
+            own = {name: value[row] for name, value in arrays}
+            return analyse(**own) if make_rng is None else analyse(**own, rng=make_rng(row))
+
+        return _Replicates(n_rep, self.returns, vectors, context).columns(call)
+
+
+def has_rows(value: Any) -> bool:
+    """Whether data have one item for each replicate."""
+    return isinstance(value, Rows) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def each_replicate(
+    analyse: Callable[..., Any], *, returns: str | Sequence[str] | None = None
+) -> EachReplicate:
+    """Make a method that is called once per replicate.
+
+    If a call raises, its replicate has failed, and the error is recorded.
+
+    Parameters
+    ----------
+    analyse
+        Function of one replicate. It returns a dict of numbers by column, or one number if there
+        is one column. In a study with further `axes` it may return an array with a number for each
+        position, such as `{"estimate": np.array([b_1, b_2])}`; NaN means that this position failed.
+        Its parameters name its arguments, and may include `rng`, the replicate's own generator.
+    returns
+        Names of the columns. Default: those of the first replicate that succeeds.
+
+    Returns
+    -------
+    EachReplicate
+        A method for a study. It returns columns `(rep,)` or `(rep, *axes)`. If needed there are
+        two more: `error`, the reason why a row has no values, and `warning`, the warnings of calls
+        that returned. Called with arrays by name, it analyses them at once, to try it out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simstudy import each_replicate
+    >>> def logarithm(x):  # of one data set
+    ...     if x.mean() <= 0:
+    ...         raise ValueError("the mean is not positive")
+    ...     return {"estimate": np.log(x.mean())}
+    >>> method = each_replicate(logarithm)  # for `Study(methods={"logarithm": method})`
+    >>> columns = method(x=np.array([[1.0, 1.0], [-1.0, -2.0]]))
+    >>> columns["estimate"].tolist(), columns["error"][1]
+    ([0.0, nan], 'ValueError: the mean is not positive')
+    """
+    names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
+    return EachReplicate(analyse, names)
+
+
+class _Replicates:
+    """The replicates of a block, analysed one after the other.
+
+    Parameters
+    ----------
+    names
+        Names of the columns; None for those of the first replicate that succeeds.
+    vectors
+        Names of the columns with several numbers per replicate.
+    """
+
+    def __init__(
+        self,
+        n_rep: int,
+        names: Sequence[str] | None,
+        vectors: Collection[str],
+        context: BlockContext,
+    ) -> None:
+        self.n_rep, self.names, self.vectors = n_rep, names, vectors
+        self.context, self.axes = context, context.axes
+        self._kinds: dict[str, Kind] = {}
+        self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
+        self._plain = set[tuple[Any, ...]]()  # names and types of rows that need no more check
+        self._failures: dict[int, str] = {}
+        self._first_error: Exception | None = None
+        self._signatures = set[tuple[type, str, int]]()
+        self._warnings: dict[int, str] = {}
+
+    def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
+        """Call the function for each replicate and assemble the columns."""
+        on_row, rows, plain = self.context.on_row, self._rows, self._plain
+        with recorded_warnings() as warned:
+            for row in range(self.n_rep):
+                try:
+                    returned = call(row)
+                except Exception as error:
+                    self._fail(row, error)
+                else:
+                    by_name = returned if type(returned) is dict else {}
+                    is_plain = (*by_name, *map(type, by_name.values())) in plain
+                    values = by_name.values() if is_plain else self._checked(row, returned)
+                    rows.append(tuple(values))
+                if warned:
+                    if row not in self._failures:
+                        self._warnings[row] = "; ".join(dict.fromkeys(warned))
+                    warned.clear()
+                if on_row is not None:
+                    on_row(row + 1, self.n_rep)
+        self._refuse_hopeless()
+        return self._assembled()
+
+    def _checked(self, row: int, returned: Any) -> tuple[Any, ...]:
+        """Check the values of a replicate and put them in the order of the columns."""
+        by_column, made = self._by_column(row, returned), []
+        for name, value in by_column.items():
+            checked, kind = _checked_value(name, value, self.axes, is_vector=name in self.vectors)
+            before = self._kinds.setdefault(name, kind)
+            if before != kind:
+                raise ReturnedError(
+                    f"{name} is {_shown(kind)} in one replicate and {_shown(before)} in "
+                    "earlier ones: return the same kind of value from each replicate, and NaN if "
+                    "there is no number."
+                )
+            made.append(checked)
+        types = tuple(map(type, by_column.values()))
+        if NUMBERS.issuperset(types) and set(self._kinds.values()) == {NUMBER}:
+            self._plain.add((*by_column, *types))
+        return tuple(made)
+
+    def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
+        """Get the values by column name, and check that they have the names of earlier rows."""
+        values = _by_name(returned, self.names or tuple(self._kinds), self.axes)
+        expected = self.names or tuple(self._kinds) or tuple(values)
+        absent = [name for name in expected if name not in values]
+        more = [name for name in values if name not in expected and self.names is None]
+        if absent or more:
+            name = (absent or more)[0]
+            where = "lacks" if absent else "has"
+            raise ReturnedError(
+                f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
+                f"{'have' if absent else 'lack'} it: return the same names from each replicate, "
+                f'with "{name}": np.nan if there is no number (may_be_missing names columns in '
+                "which that is no failure)."
+            )
+        return {name: values[name] for name in expected}
+
+    def _fail(self, row: int, error: Exception) -> None:
+        """Record the error of a replicate, or raise it."""
+        if should_reraise(self.context, row, error):
+            raise error
+        swallowed(error, row)
+        self._failures[row] = reason(error)
+        self._first_error = self._first_error or error
+        self._signatures.add(error_signature(error))
+        self._rows.append(None)
+
+    def _refuse_hopeless(self) -> None:
+        """Raise an error that all replicates of the first block share.
+
+        Errors are the same if their type and the line that raised them are; their texts may differ.
+        """
+        if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
+            raise_if_all_failed(self.context, self.n_rep, self._first_error)
+
+    def _assembled(self) -> dict[str, np.ndarray]:
+        """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
+        kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
+        made, missing_row = {}, (None,) * len(kinds)
+        columns = zip(*(row or missing_row for row in self._rows), strict=True)
+        for (name, kind), values in zip(kinds.items(), columns, strict=True):
+            if kind is TEXT:
+                made[name] = np.array(values, dtype=object)
+            elif kind is NUMBER:
+                made[name] = np.array(values, dtype=float)  # None becomes NaN
+            elif isinstance(kind, tuple):
+                missing = np.full(kind, np.nan)
+                made[name] = np.stack([missing if v is None else v for v in values])
+        for name, texts in (("error", self._failures), ("warning", self._warnings)):
+            if texts:
+                made[name] = np.array([texts.get(row) for row in range(self.n_rep)], dtype=object)
+        return made
+
+
+def _shown(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else f"an array of shape {kind}"
+
+
+def _by_name(values: Any, names: Sequence[str], axes: Axes) -> Mapping[str, Any]:
+    """Get the returned values by column name; a single value gets the only name."""
+    if is_from_pandas(values, "DataFrame"):
+        values = _columns_of(values, axes)
+    if is_from_pandas(values, "Series"):
+        values = {str(name): value for name, value in values.items()}
+    if isinstance(values, Mapping):
+        is_one_column = len(names) == 1 and names[0] not in values
+        covered = any(set(labels) <= set(values) for labels in axes.values())
+        return {names[0]: values} if is_one_column and covered else values
+    if not names:
+        raise ReturnedError(
+            f"the method returned {type(values).__name__}, not numbers by name, so its columns "
+            'have no names. Return a dict such as {"estimate": value}, or use each_replicate(..., '
+            'returns="estimate").'
+        )
+    if len(names) > 1:
+        raise ReturnedError(
+            f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
+        )
+    return {names[0]: values}
+
+
+def _columns_of(frame: Any, axes: Axes) -> Mapping[str, Any]:
+    """Get the columns of a frame with one row, or with a row for each label of an axis.
+
+    The labels are in its index, or in a column such as `term`.
+    """
+    if len(frame) == 1:
+        return {str(name): frame[name].iloc[0] for name in frame}
+    for axis, labels in axes.items():
+        for column in (None, *frame.columns):  # None is the index
+            texts = [str(label) for label in (frame.index if column is None else frame[column])]
+            if set(labels) <= set(texts) or column == axis:
+                rest = frame.drop(columns=[] if column is None else [column]).set_axis(texts)
+                return {str(name): rest[name] for name in rest}
+    raise ReturnedError(
+        f"it returned a frame of {len(frame)} rows, none of whose columns has the labels of an "
+        "axis: return one row, or a row for each label"
+    )
+
+
+def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> tuple[Any, Kind]:
+    """Check a number, text, vector or array over the study's axes; return it with its kind."""
+    if isinstance(returned, str):
+        return returned, TEXT
+    if type(returned) in NUMBERS and not is_vector:
+        return float(returned), NUMBER
+    value = unmasked(returned if is_vector else in_axis_order(name, returned, axes), name)
+    refuse_inexact(name, value)
+    is_numeric = value.dtype.kind in "biuf"
+    if is_vector:
+        if value.ndim != 1 or not is_numeric:
+            raise ReturnedError(
+                f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
+            )
+        return value, value.shape
+    shape = tuple(map(len, axes.values()))
+    if axes and value.shape == shape and is_numeric:
+        return value.astype(float), shape
+    at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
+    if value.ndim:
+        raise ReturnedError(
+            f"{name} has shape {value.shape}, not one number per replicate{at}. Return a number: "
+            "an item of the array, its mean, or its length."
+        )
+    number = value.item()
+    if not is_numeric:
+        raise ReturnedError(
+            f"{name} is {number!r} of type {type(number).__name__}, not one number or text per "
+            f"replicate{at}. Return NaN for a missing number, and a text such as '' for a missing "
+            "text."
+        )
+    return float(number), NUMBER
+
+
+# ---------------------------------------------------------------- warnings of a thread
+class _Recorder(threading.local):
+    """The lists that collect this thread's warnings, the innermost last."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[str]] = []
+
+
+_recorder = _Recorder()
+_lock = threading.Lock()  # filters and `showwarning` are shared by all threads
+_held: list[contextlib.ExitStack] = []  # holds the changed filters while any thread records
+_n_recording = 0
+
+
+@contextlib.contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collect the texts of this thread's warnings in a list, within the context.
+
+    Warnings of other threads are shown as usual, once for each place. Warnings of files left open
+    are ignored: they come with a garbage collection, in any later replicate.
+    """
+    global _n_recording
+    texts: list[str] = []
+    with _lock:
+        if not _n_recording:
+            _held.append(_dispatching())
+        _n_recording += 1
+    _recorder.lists.append(texts)
+    try:
+        yield texts
+    finally:
+        _recorder.lists.pop()
+        with _lock:
+            _n_recording -= 1
+            if not _n_recording:
+                _held.pop().close()
+
+
+def _dispatching() -> contextlib.ExitStack:
+    """Send warnings to the list of their thread until the returned stack is closed."""
+    held = contextlib.ExitStack()
+    held.enter_context(warnings.catch_warnings())
+    show, shown = warnings.showwarning, set[tuple[Any, ...]]()
+
+    def dispatch(message: Any, category: type[Warning], filename: str, lineno: int,
+                 *more: Any, **named: Any) -> None:  # fmt: skip
+        if _recorder.lists:
+            _recorder.lists[-1].append(f"{category.__name__}: {message}")
+        elif (place := (str(message), category, filename, lineno)) not in shown:
+            shown.add(place)
+            show(message, category, filename, lineno, *more, **named)
+
+    warnings.showwarning = dispatch
+    warnings.simplefilter("always")
+    warnings.simplefilter("ignore", ResourceWarning)
+    return held
+
+
+# ---------------------------------------------------------------- values with labels
+Axes = Mapping[str, Sequence[str]]
+
+
+def is_from_pandas(value: Any, kind: str) -> bool:
+    """Whether a value is of this pandas class, without importing pandas."""
+    found = getattr(sys.modules.get("pandas"), kind, None)
+    return found is not None and isinstance(value, found)
+
+
+def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
+    """Put labelled values in the order of an axis; return other values unchanged.
+
+    Parameters
+    ----------
+    name
+        Name of the column, for error messages.
+    value
+        Value of any type. A dict or Series is aligned by its labels; labels that no axis has are
+        left out. A Series with the default index has no labels.
+    of_block
+        Whether the value is that of a whole block: a Series has one row per replicate, and a dict
+        an array of them for each label.
+
+    Raises
+    ------
+    StudyError
+        If a label of the axis is missing or occurs twice, or the order is unclear.
+    """
+    if is_from_pandas(value, "DataFrame"):
+        raise StudyError(
+            f"{name} is a DataFrame: return an array, or a dict with the values of each label."
+        )
+    if is_from_pandas(value, "Series"):
+        if of_block:
+            return _rows_in_order(name, value)
+        values, labels = value.to_numpy(), list(value.index)
+        is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
+        if not axes or len(labels) == 1 or is_numbered:
+            return values
+    elif isinstance(value, Mapping) and axes:
+        values, labels = np.stack([*map(np.asarray, value.values())], axis=-1), list(value)
+    else:
+        return value
+    texts = [str(label) for label in labels]
+    return np.take(values, [texts.index(each) for each in _axis_of(name, texts, axes)], axis=-1)
+
+
+def _rows_in_order(name: str, rows: Any) -> np.ndarray:
+    """Refuse a Series whose index is not increasing: it may number replicates in another order."""
+    if not rows.index.is_monotonic_increasing:
+        raise StudyError(
+            f"{name} has an index that is not in order: sort it by replicate (.sort_index()), or "
+            "return an array."
+        )
+    values: np.ndarray = rows.to_numpy()
+    return values
+
+
+def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> Sequence[str]:
+    """Find the axis whose labels are all there."""
+    for wanted in axes.values():
+        if set(wanted) <= set(labels):
+            twice = [label for label in wanted if labels.count(label) > 1]
+            if twice:
+                raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
+            return wanted
+    known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
+    raise StudyError(
+        f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "
+        f"study's axes ({known}). Return a value for each label (NaN for a missing one), or an "
+        "array in the order of the axis."
+    )

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
 from simstudy.engine.columns import DERIVED, VECTOR
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.fingerprint import (
     Fingerprint,
@@ -26,11 +26,10 @@ from simstudy.provenance.fingerprint import (
     trace,
     trace_names,
 )
-from simstudy.provenance.functions import cells_of
+from simstudy.provenance.functions import cells_of, definition_of
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
-from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO
@@ -158,7 +157,7 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     plan = plan.work_units
     kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
-    derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
+    derived = [(d.function,) for d in plan.derived if d.name in plan.stored_derived]
     others = _checked_traces([*methods.values(), *derived])
     of_methods, of_derived = others[: len(methods)], others[len(methods) :]
     by_method = {
@@ -225,7 +224,7 @@ def _unread(
     read = {*words} | {name for names in plan.reads.values() for name in names}
     parameters: set[str] = set()
     functions: list[Any] = [derived.function for derived in plan.derived]
-    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, Analysed)]
+    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, WorkUnit)]
     for function in {id(each): each for each in functions}.values():
         of = function.analyse if isinstance(function, EachReplicate) else function
         parameters |= inspect.signature(of).parameters.keys()
@@ -259,7 +258,7 @@ def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
 
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
     """The objects to fingerprint for each method, by name."""
-    methods = (each.method for each in plan.scenarios if isinstance(each, Analysed))
+    methods = (each.method for each in plan.scenarios if isinstance(each, WorkUnit))
     return {method.name: _used_by(method.function) for method in methods}
 
 
@@ -343,16 +342,16 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "study": plan.name,
         "seed": plan.seed,
         "block_size": plan.block_size,
-        "common": list(plan.common),
+        "common": list(plan.rules.common_random_numbers),
         "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
-        "may_be_missing": sorted(plan.may_be_missing),
+        "may_be_missing": sorted(plan.rules.may_be_missing),
         "layout": LAYOUT,
     }
 
 
 def _made_at_drawing(plan: Plan, traces: Iterable[Trace]) -> dict[str, str]:
     """The stored vectors, and the code of columns derived when a block is drawn."""
-    pairs = zip(plan.at_drawing, traces, strict=True)
+    pairs = zip(plan.stored_derived, traces, strict=True)
     vectors = {VECTOR + name: "#stored" for name in plan.stored_vectors}
     return vectors | {DERIVED + name: _hash_of_trace(found) for name, found in pairs}
 

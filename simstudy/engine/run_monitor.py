@@ -8,15 +8,15 @@ from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.final_checks import Repeated, Spread
+from simstudy.engine.columns import refuse_other_constants
+from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
 from simstudy.engine.progress import Progress
-from simstudy.engine.returned import refuse_other_constants
-from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
+from simstudy.engine.second_draw import Repeated
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
 
-MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
+MAX_WARNINGS = 1000  # warnings to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, ALIKE, UNREPEATABLE = "generators", "alike", "unrepeatable"
 NOT_INDEPENDENT, UNREAD, NOT_CHECKED = "not independent", "unread", "not checked"
 MESSAGES = {
@@ -59,9 +59,7 @@ class RunMonitor:
     n_drawn
         Replicates drawn by this run, by key.
     warnings
-        Warnings of the run, by kind.
-    remarks
-        Findings about random numbers, by kind and key.
+        Warnings about random numbers, by kind and key.
     """
 
     plan: Plan
@@ -72,8 +70,7 @@ class RunMonitor:
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
-    warnings: dict[str, str] = field(default_factory=dict)
-    remarks: dict[tuple[str, str], str] = field(default_factory=dict)
+    warnings: dict[tuple[str, str], str] = field(default_factory=dict)
     _constants: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check(self, result: TaskResult) -> None:
@@ -86,8 +83,8 @@ class RunMonitor:
             block differs between blocks.
         """
         refuse_other_constants(self._constants, result.constants)
-        for key, kind in result.noticed:
-            self.remark(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
+        for key, kind in result.warnings:
+            self.warn(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
         self._count_failures(result)
 
     # ---------------------------------------------------------------- randomness
@@ -95,7 +92,7 @@ class RunMonitor:
         """Warn of generators, equal methods and unread factors in the study's code, once."""
         key = next(iter(self.plan.keys), "")
         if self.generators:
-            self.remark(
+            self.warn(
                 OTHER_GENERATORS,
                 key,
                 f"generators other than streams in the study's code: {first_few(self.generators)}. "
@@ -103,7 +100,7 @@ class RunMonitor:
                 "seed them from it",
             )
         if self.alike:
-            self.remark(
+            self.warn(
                 ALIKE,
                 key,
                 f"methods {first_few(self.alike)} have the same code and the same values. A "
@@ -111,7 +108,7 @@ class RunMonitor:
                 "its last value: bind it when the function is made, as in lambda x, k=k: k * x",
             )
         if self.unread:
-            self.remark(
+            self.warn(
                 UNREAD,
                 key,
                 f"no code of the study reads the factor {first_few(self.unread)}: its levels "
@@ -121,7 +118,7 @@ class RunMonitor:
     def note_spreads(self, spreads: Sequence[Spread]) -> None:
         """Warn of columns whose block means contradict independent replicates."""
         for key, column, ratio in spreads:
-            self.remark(
+            self.warn(
                 NOT_INDEPENDENT,
                 key,
                 f"{self.plan.keys[key]!r}: block means of {column} vary {ratio:.3g} times as much "
@@ -133,14 +130,14 @@ class RunMonitor:
     def note_repeated(self, found: Repeated) -> None:
         """Warn of columns that another process draws otherwise, and of what was not checked."""
         if found.unchecked:
-            self.remark(
+            self.warn(
                 NOT_CHECKED,
                 next(iter(self.plan.keys), ""),
                 f"not checked: whether another process draws the same numbers of "
                 f"{first_few(found.unchecked)} ({found.why}). study.check() takes the time for it",
             )
         for key, names in found.other.items():
-            self.remark(
+            self.warn(
                 UNREPEATABLE,
                 key,
                 f"{self.plan.keys[key]!r}: another process draws other values of "
@@ -151,17 +148,13 @@ class RunMonitor:
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
 
-    def remark(self, kind: str, key: str, text: str) -> None:
-        """Record a remark, to be stored with the blocks, and warn once per kind."""
-        if len(self.remarks) < MAX_REMARKS:
-            self.remarks.setdefault((kind, key), text)
-        self._warn(kind, text)
-
-    def _warn(self, kind: str, text: str) -> None:
-        """Warn once per kind, for the first scenario."""
-        if kind not in self.warnings:
-            self.warnings[kind] = text
+    def warn(self, kind: str, key: str, text: str) -> None:
+        """Record a warning, to be stored with the blocks, and show the first of each kind."""
+        if all(known != kind for known, _ in self.warnings):
             self.progress.note(f"warning: {text}")
+        elif len(self.warnings) >= MAX_WARNINGS:
+            return
+        self.warnings.setdefault((kind, key), text)
 
     # ---------------------------------------------------------------- failures
     def _count_failures(self, result: TaskResult) -> None:
@@ -187,7 +180,7 @@ class RunMonitor:
         StudyError
             If the limit is exceeded.
         """
-        share, size = self.plan.max_failed, self.plan.block_size
+        share, size = self.plan.rules.max_failed, self.plan.block_size
         if share is None:
             return
         for key in self.n_failed if keys is None else keys:
@@ -217,7 +210,7 @@ class RunStats:
         Shortest time for a block, by key, since the first block may include compilation. With
         methods, a method's key has the time of the method alone, and the scenario's key that of
         drawing the data.
-    noticed
+    warnings
         Warnings for readers of the numbers, for example about random numbers that do not come from
         `streams`.
     notes
@@ -231,7 +224,7 @@ class RunStats:
     seconds: float = 0.0
     failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
-    noticed: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     spent: dict[str, BlockTimings] = field(default_factory=dict)
 

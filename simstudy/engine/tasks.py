@@ -1,4 +1,4 @@
-"""Tasks: made by the parent, drawn by a worker, with a result for the parent.
+"""Work: the blocks to draw, their order and shards, and the tasks in which workers draw them.
 
 A worker writes the blocks of a task to one file, so that finished blocks do not depend on the
 parent.
@@ -6,29 +6,239 @@ parent.
 
 from __future__ import annotations
 
+import itertools
+import json
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.design.plan import Plan
+from simstudy.design import Scenario
+from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address, draw_block, failed_block
+from simstudy.engine.columns import BlockConstant, constants_among
 from simstudy.engine.error_policy import BlockContext, OnRow
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.returned import BlockConstant, constants_among
 from simstudy.engine.thread_limits import limit_new_pools
-from simstudy.engine.work_queue import BlockId
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
 from simstudy.store.blocks import Store
+from simstudy.store.columns import failed_replicates
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
+PART_OF_DONE = 8  # divisor: consecutive blocks of a scenario are an eighth of its earlier ones
+MAX_CONSECUTIVE = 1 << 10  # upper limit of consecutive blocks of a scenario
+SPLIT_DIGITS = 12  # digits of the hash of a split, in the names of files
 
+
+class BlockId(NamedTuple):
+    """A block to draw: its scenario, index, and key of scenario and method."""
+
+    scenario: Scenario
+    block: int
+    key: str
+
+
+@dataclass(frozen=True)
+class BlockSet(Collection[BlockId]):
+    """An ordered set of blocks, created lazily.
+
+    It takes one byte of memory per block, so that a study may have many millions.
+
+    Parameters
+    ----------
+    chosen
+        Booleans of shape `(n_blocks,)` by key of the work unit: whether each block is in the set.
+        The arrays of a scenario's methods have the same length.
+    """
+
+    plan: Plan
+    chosen: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return sum(int(np.count_nonzero(which)) for which in self.chosen.values())
+
+    def __contains__(self, block_id: object) -> bool:
+        if not isinstance(block_id, BlockId) or block_id.key not in self.chosen:
+            return False
+        which = self.chosen[block_id.key]
+        return block_id.block < len(which) and bool(which[block_id.block])
+
+    def __iter__(self) -> Iterator[BlockId]:
+        """Iterate over the first block of every scenario, then the second of every scenario, etc.
+
+        Later, several consecutive blocks of a scenario come together, so that they are stored in
+        one file. They are at most an eighth of the scenario's earlier blocks, so that at any time
+        all scenarios have about the same number of blocks.
+        """
+        families = group_by_dataset(self.plan, self.chosen)
+        for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
+            for family in families:
+                yield from self._in_band(family, start, end)
+
+    def _in_band(self, family: list[str], start: int, end: int) -> Iterator[BlockId]:
+        """Iterate over a range of blocks, each with all methods."""
+        here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
+        for block, place in np.argwhere(here).tolist():
+            yield BlockId(self.plan.keys[family[place]], start + block, family[place])
+
+    def without(self, others: BlockSet) -> BlockSet:
+        """These blocks without others."""
+        return BlockSet(
+            self.plan, {key: which & ~others.chosen[key] for key, which in self.chosen.items()}
+        )
+
+
+def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
+    """Group keys by base scenario: the methods of the same data are in one group."""
+    families: dict[int, list[str]] = {}
+    for key in keys:
+        families.setdefault(id(base_scenario(plan.keys[key])), []).append(key)
+    return list(families.values())
+
+
+def _bands(n_blocks: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of block indices; each range is drawn for all scenarios before the next."""
+    start = 0
+    while start < n_blocks:
+        end = min(start + min(max(1, start // PART_OF_DONE), MAX_CONSECUTIVE), n_blocks)
+        yield start, end
+        start = end
+
+
+class WorkQueue:
+    """A queue of blocks, each taken once.
+
+    Attributes
+    ----------
+    left
+        Number of blocks that have not been taken.
+    """
+
+    def __init__(self, blocks: Collection[BlockId]) -> None:
+        self.left = len(blocks)
+        self._by_data = itertools.groupby(blocks, _dataset_of)
+
+    def take(self, n: int) -> list[BlockId]:
+        """Take at least `n` blocks, so that all methods of the same data are taken together."""
+        taken: list[BlockId] = []
+        for _, of_one_dataset in self._by_data:
+            taken += of_one_dataset
+            if len(taken) >= n:
+                break
+        self.left -= len(taken)
+        return taken
+
+
+def _dataset_of(block_id: BlockId) -> tuple[int, int]:
+    """Return a key that is the same for blocks that analyse the same data."""
+    return id(base_scenario(block_id.scenario)), block_id.block
+
+
+# ---------------------------------------------------------------- choices of blocks
+def all_blocks(plan: Plan, n_blocks: Mapping[str, int]) -> BlockSet:
+    """Choose all blocks, given the number of blocks by key."""
+    return BlockSet(plan, {key: np.ones(n_blocks[key], dtype=bool) for key in plan.keys})
+
+
+def missing_blocks(
+    plan: Plan, n_blocks: Mapping[str, int], store: Store, *, retries: bool = False
+) -> BlockSet:
+    """Choose the requested blocks that are not stored.
+
+    Parameters
+    ----------
+    n_blocks
+        Number of requested blocks, by key.
+    retries
+        Whether stored blocks that failed by the machine's fault count as stored.
+    """
+    lacking = {key: ~store.has_blocks(key, n_blocks[key], retries=retries) for key in plan.keys}
+    return BlockSet(plan, lacking)
+
+
+def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) -> BlockSet:
+    """Choose the requested blocks that are stored with a failure."""
+    size, failed = plan.block_size, dict[str, np.ndarray]()
+    for key in plan.keys:
+        numbers = failed_replicates(store, key, n_blocks[key], size) // size
+        failed[key] = np.isin(np.arange(n_blocks[key]), numbers)
+    return BlockSet(plan, failed)
+
+
+def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
+    """Count the stored replicates that failed, by key."""
+    size = plan.block_size
+    return {key: len(failed_replicates(store, key, n_blocks[key], size)) for key in plan.keys}
+
+
+def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:
+    """List the blocks of a lost task that are not stored."""
+    store.scan()
+    n_blocks = max((block_id.block for block_id in blocks), default=-1) + 1
+    missing = missing_blocks(plan, dict.fromkeys(plan.keys, n_blocks), store, retries=True)
+    return [block_id for block_id in blocks if block_id in missing]
+
+
+# ---------------------------------------------------------------- shares
+def first_shards(plan: Plan, n_shards: int) -> dict[str, int]:
+    """Choose the share of the first block, counted from 0, by key; later blocks take turns.
+
+    The first shares of scenarios are spread evenly, so that numbers of blocks differ between shares
+    by at most one per scenario. All methods of a block are in one share. The choice does not depend
+    on the stored blocks, so that shares may start at any time.
+    """
+    families = group_by_dataset(plan, plan.keys)
+    return {
+        key: at * n_shards // len(families) for at, family in enumerate(families) for key in family
+    }
+
+
+def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[int]:
+    """Count the blocks of each share."""
+    starts, found = first_shards(plan, n_shards), Counter[int]()
+    for key, which in blocks.chosen.items():
+        whose = (np.flatnonzero(which) + starts[key]) % n_shards
+        found += Counter(dict(enumerate(np.bincount(whose).tolist(), start=1)))
+    return found
+
+
+def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
+    """Choose the blocks of share `i` of `n`."""
+    index, n_shards = shard
+    starts, chosen = first_shards(plan, n_shards), {}
+    for key, which in blocks.chosen.items():
+        is_own = (np.arange(len(which)) + starts[key]) % n_shards == index - 1
+        chosen[key] = which & is_own
+    return BlockSet(plan, chosen)
+
+
+def shard_label(plan: Plan, provenance: Provenance, shard: tuple[int, int] | None) -> str:
+    """Make the label for the names of a share's files, from the split and the share.
+
+    Shares of one split have no block in common, so they need not open each other's files. Runs
+    with other code, data, settings, scenarios or number of shares have another split.
+
+    Returns
+    -------
+    str
+        `-SPLIT-INDEX`, or an empty text for a run of all blocks.
+    """
+    if shard is None:
+        return ""
+    index, n_shards = shard
+    split = [provenance.to_json(plan.keys), [*plan.keys], n_shards]
+    return f"-{short_hash(json.dumps(split), SPLIT_DIGITS)}-{index}"
+
+
+# ---------------------------------------------------------------- tasks
 class Task(NamedTuple):
     """Blocks to draw, with all that is needed to draw and store them.
 
@@ -69,8 +279,8 @@ class TaskResult(NamedTuple):
         Size of the rows in memory.
     files
         Names of the written files.
-    noticed
-        Keys of first blocks with findings about random numbers, each with the kind of the finding.
+    warnings
+        Keys of first blocks with warnings about random numbers, each with the kind of the warning.
     constants
         Columns with one value for a whole block.
     """
@@ -84,7 +294,7 @@ class TaskResult(NamedTuple):
     failed_each: tuple[int, ...] = ()
     n_bytes: int = 0
     files: tuple[str, ...] = ()
-    noticed: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
     constants: frozenset[BlockConstant] = frozenset()
 
 
@@ -98,20 +308,20 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     limit_new_pools()
     for _ in range(MAX_DRAWS):
         datasets = DatasetCache()
-        blocks, on_drawing, on_data, noticed = [], [], [], []
+        blocks, on_drawing, on_data, warnings = [], [], [], []
         for scenario, number, key in task.blocks:
             start, before = time.perf_counter(), datasets.seconds
             context = BlockContext.of_block(plan, number, on_row)
             blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
             on_data.append(datasets.seconds - before)
             on_drawing.append(time.perf_counter() - start - on_data[-1])
-            noticed += [(key, kind) for kind in context.rng_events or ()]
+            warnings += [(key, kind) for kind in context.rng_events or ()]
         if not limit_new_pools():  # otherwise a library that was loaded has used several threads
             break
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
-        noticed=tuple(noticed),
+        warnings=tuple(warnings),
         constants=constants_among(plan, blocks),
     )
 

@@ -21,7 +21,7 @@ MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
     *("exact", "n_rep", "n_failed", "n_given", "reason"),
 )
-OPTIONAL = ("variance_reduction", "n_effective", "remark")  # columns that some measures have
+OPTIONAL = ("variance_reduction", "n_effective", "warning")  # columns that some measures have
 
 
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:

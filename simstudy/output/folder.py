@@ -212,7 +212,7 @@ def publish(
         start = time.perf_counter()
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
-        previous = clear_outputs(target, result)
+        previous = clear_outputs(target)
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
         frames = frames_of(result) | {"claims": result.claims}
         made.files += write_frames(result, target, frames)
@@ -243,7 +243,7 @@ def publish(
             )
             made.files.append(page)
         content["files"] = hashes_of(target, made.files)
-        write_manifest(target, content, result)
+        write_manifest(target, content)
         made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)

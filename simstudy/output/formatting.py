@@ -59,7 +59,7 @@ def format_work(result: Result, figure_seconds: float = 0.0) -> str:
     """The size, the number of blocks drawn now, and the seconds of drawing and of figures."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
-    if result.details.given:
+    if result.details.repeat_command:
         return f"{format_size(result)}{in_all} (given, not drawn)."
     drawn = f"{counted(outcome.n_blocks, 'block')} drawn now"
     drawn += f" in {outcome.seconds:.1f} s" if outcome.n_blocks else ""
@@ -130,7 +130,7 @@ def frames_of(result: Result) -> dict[str, pd.DataFrame]:
             frames["summary_all_methods"] = result.summary_all_methods
     if len(result.warnings):
         frames["warnings"] = result.warnings
-    if result.details.given:  # no store holds them
+    if result.details.repeat_command:  # no store holds them
         frames["replicates"] = result.replicates
     return frames
 

@@ -34,10 +34,8 @@ from simstudy.store.runs import (
     MANIFEST,
     PROTOCOL,
     file_hash,
-    forget_run,
     listed_files,
     read_manifest,
-    record_run,
     study_folder,
 )
 from simstudy.validation import file_name
@@ -46,8 +44,17 @@ DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
 
 def facts_of(result: Result) -> dict[str, Any]:
-    """The manifest's facts about a result: size and numbers."""
-    plan, mcse = result.plan, result.summary["mcse"]
+    """The manifest's facts about a result: what was drawn, and its numbers."""
+    mcse = result.summary["mcse"]
+    return facts_of_blocks(result) | {
+        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
+        "outputs": digest_of_summary(result.summary),
+    }
+
+
+def facts_of_blocks(result: Result) -> dict[str, Any]:
+    """The manifest's facts about what was drawn, without any measure."""
+    plan = result.plan
     sizes = dict(result.n_rep)
     parts = (part for unit in plan.work_units.scenarios for part in data_parts(unit))
     data = {part.name: part.sha256 for part in parts}
@@ -60,8 +67,6 @@ def facts_of(result: Result) -> dict[str, Any]:
         "replicates_per_scenario": sizes if len({*sizes.values()}) > 1 else max(sizes.values()),
         "replicates": int(sum(sizes.values())),
         "failed_replicates": result.n_failed,
-        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
-        "outputs": digest_of_summary(result.summary),
         INPUTS: {"blocks": _blocks_of(result)},
         **_compared(result),
         **({"data": dict(sorted(data.items()))} if data else {}),
@@ -72,14 +77,14 @@ def facts_of(result: Result) -> dict[str, Any]:
 def _blocks_of(result: Result) -> dict[str, list[str]]:
     """The keys of blocks by the hashes of their settings and code."""
     store = result.details.replicates.store
-    return {} if store is None else store.origins(result.details.drawn_sizes)
+    return {} if store is None else store.origins(result.details.unit_sizes)
 
 
 def _compared(result: Result) -> dict[str, Any]:
     """The other code and versions whose blocks count, and how many of them were compared."""
     run = _blocks_of_run(result)
-    verdicts = read_verdicts(run[0], dict(result.plan.rtol)) if run else {}
-    current = result.details.provenance.only(result.details.drawn_sizes)
+    verdicts = read_verdicts(run[0], dict(result.plan.rules.rtol)) if run else {}
+    current = result.details.provenance.only(result.details.unit_sizes)
     found = counted_verdicts(verdicts, current) if verdicts else []
     return {"compared": found} if found else {}
 
@@ -98,11 +103,11 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "seconds_per_replicate": {name: known[name] for name in names},
         "core_seconds": round(sum(each.own + each.data for each in details.spent.values()), 3),
         DRAWN: list(details.times or ()),
-        "noticed": outcome.noticed,
+        "noticed": outcome.warnings,
         "notes": outcome.notes,
         "warnings": int(result.warnings["replicates"].sum()),
     }
-    if not outcome.n_blocks and not details.given and "blocks_computed" in previous:
+    if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
         kept = ("wall_seconds", "blocks_computed", "seconds_per_replicate")
         facts |= {name: previous[name] for name in kept if name in previous}
         facts |= {name: facts[name] or previous.get(name) for name in ("noticed", "notes")}
@@ -113,31 +118,24 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
 def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
     """The protocol in a folder, and deviations from it; empty if there is none."""
     planned = read_protocol(folder)
-    if planned is None or result.details.given:
+    if planned is None or result.details.repeat_command:
         return {}
     rows = [row._asdict() for row in planned.compared(result)]
     facts = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
     return {**facts, "deviations": planned.deviations(result), "compared": rows}
 
 
-def clear_outputs(folder: Place, result: Result) -> dict[str, Any]:
-    """Delete the manifest and the files that it lists; returns its content.
-
-    Until there is a manifest again, a record keeps `clean` from the blocks of the result.
-    """
-    if run := _blocks_of_run(result):
-        record_run(*run)
+def clear_outputs(folder: Place) -> dict[str, Any]:
+    """Delete the manifest and the files that it lists; returns its content."""
     previous = read_json(folder / MANIFEST) or {}
     for name in (MANIFEST, *listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
 
 
-def write_manifest(folder: Place, content: Mapping[str, Any], result: Result) -> None:
+def write_manifest(folder: Place, content: Mapping[str, Any]) -> None:
     """Write the manifest of a result."""
     write_json(folder / MANIFEST, content)
-    if run := _blocks_of_run(result):
-        forget_run(*run)
 
 
 def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
@@ -161,10 +159,10 @@ def digest_of_summary(summary: pd.DataFrame) -> str:
 
 
 def explain_folder(result: Result) -> None:
-    """Write scenarios, cells, summary, failures and a manifest to the folder of the blocks.
+    """Write the scenarios, the cells and a manifest to the folder of the blocks.
 
-    Nothing is written if results were published there, if all of it is there already, or if the
-    summary cannot be computed: the error is raised when the summary is used.
+    The tables of replicates of other software, which no store holds, are written as well. Nothing
+    is written if results were published there, or if all of it is there already.
 
     Raises
     ------
@@ -174,23 +172,21 @@ def explain_folder(result: Result) -> None:
     folder = result.folder
     if folder is None:
         return
-    try:
-        facts = facts_of(result)
-    except (Exception, SystemExit):  # a measure may be user code
-        return
     with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST) or {}
-        if (previous and not is_unpublished(previous)) or _is_explained(folder, result, facts):
+        if (previous and not is_unpublished(previous)) or _is_explained(folder, result):
             return
-        clear_outputs(folder, result)
-        files = write_frames(result, folder, frames_of(result))
-        libraries = result.details.provenance.only(result.details.drawn_sizes).libraries
-        content = facts | program(libraries) | facts_of_drawing(result, previous)
+        clear_outputs(folder)
+        is_external = bool(result.details.repeat_command)
+        files = write_frames(result, folder, frames_of(result) if is_external else {})
+        libraries = result.details.provenance.only(result.details.unit_sizes).libraries
+        content = (facts_of if is_external else facts_of_blocks)(result) | program(libraries)
+        content |= facts_of_drawing(result, previous)
         content |= {"published": False, "files": hashes_of(folder, files)}
-        write_manifest(folder, content, result)
+        write_manifest(folder, content)
 
 
-def _is_explained(folder: Place, result: Result, facts: Mapping[str, Any]) -> bool:
+def _is_explained(folder: Place, result: Result) -> bool:
     """Whether a folder explains a result that drew nothing, so that it is only read."""
     if result.outcome.n_blocks or result.outcome.notes:
         return False
@@ -198,7 +194,7 @@ def _is_explained(folder: Place, result: Result, facts: Mapping[str, Any]) -> bo
         manifest = read_manifest(folder) or {}
     except StoreError:  # damaged
         return False
-    is_same = all(manifest.get(name) == value for name, value in facts.items())
+    is_same = all(manifest.get(name) == value for name, value in facts_of_blocks(result).items())
     files = listed_files(manifest, folder).items()
     return is_same and all(file_hash(folder / name) == digest for name, digest in files)
 
@@ -304,7 +300,7 @@ def inputs_of(
     same published files.
     """
     details, blocks = result.details, _blocks_of(result)
-    store, sizes = details.replicates.store, details.drawn_sizes
+    store, sizes = details.replicates.store, details.unit_sizes
     content = {
         "config": dict(config),
         "provenance": details.provenance.to_json(sizes),
@@ -321,7 +317,7 @@ def inputs_of(
 
 def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
     """The versions of libraries behind numbers and figures."""
-    few = result.details.provenance.only(result.details.drawn_sizes)
+    few = result.details.provenance.only(result.details.unit_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.analysis.precision import MARGIN, Target, precision_ratios, read_targets
+from simstudy.analysis.estimates import Target, read_targets
+from simstudy.analysis.precision import MARGIN, precision_ratios
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.design.plan import Plan, factors_of, method_of
 from simstudy.design.reprs import from_to
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
@@ -78,7 +79,7 @@ def plan_of(
         method_of(unit) or type(unit).__name__: key for key, unit in plan.work_units.keys.items()
     }
     hashes = derived_provenance(NO_PROVENANCE, "measure", measures).settings["derived"]  # type: ignore[arg-type]
-    most = "" if plan.max_failed is None else f", at most {plan.max_failed:.3%}"
+    most = "" if plan.rules.max_failed is None else f", at most {plan.rules.max_failed:.3%}"
     content = {
         "replicates": f"{from_to(min(sizes), max(sizes))} in each scenario",
         "scenarios": {identity(scenario): "" for scenario in plan.keys.values()},

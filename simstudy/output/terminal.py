@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result, remarks_of
+from simstudy.analysis.result import SUMMARY, Result, warnings_of_measures
 from simstudy.analysis.summary import overview
 from simstudy.claims import NO_DATA, TOO_FEW, format_values, is_unexpected
 from simstudy.lazy import pd
@@ -71,7 +71,9 @@ def _closing_lines(
     yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
     yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
     yield from (f"outliers: {text}" for text in format_outliers(result))
-    yield from (f"warning: {text}" for text in (*remarks_of(result), *result.outcome.noticed))
+    yield from (
+        f"warning: {text}" for text in (*warnings_of_measures(result), *result.outcome.warnings)
+    )
     if len(result.warnings):
         n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
         yield (
@@ -81,11 +83,11 @@ def _closing_lines(
     if len(result.failures):
         n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
         yield f"{n_failed:,} replicates failed (failures.parquet); the first: {first['error']}"
-        if not result.details.given:  # given replicates cannot be drawn again
+        if not result.details.repeat_command:  # given replicates cannot be drawn again
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
-    if result.outcome.seconds > LONG_SECONDS and not result.details.given:
+    if result.outcome.seconds > LONG_SECONDS and not result.details.repeat_command:
         yield f"drawing took {format_run_time(result)}"
     n_files, where = len(published.files), relative_to_cwd(published.folder)
     yield f"{format_work(result, published.figure_seconds)} {counted(n_files, 'file')} in {where}"

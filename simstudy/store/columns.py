@@ -62,10 +62,10 @@ def _read_back(
     if name == ERROR:
         return _errors(plan, table)
     if name in table.column_names:
-        return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
+        return _of_stored(plan, table.column(name), is_vector=name in plan.rules.vectors)
     if _nothing_came_back(table):
         return np.full((len(table), *plan.shape), np.nan)
-    if name in plan.vectors:
+    if name in plan.rules.vectors:
         raise StudyError(
             f"vector {name!r} is not stored: columns derived from it are stored in its place. To "
             f"store both, use Rules(store_vectors=({name!r},))."

@@ -12,7 +12,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
 
 

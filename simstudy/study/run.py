@@ -1,30 +1,32 @@
-"""Runs a study until the requested replicates or precision are reached."""
+"""Runs a study until it has the requested replicates or precision; results of stored blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from simstudy.analysis.precision import grown_until_precise
-from simstudy.analysis.result import Result, remarks_of
+from simstudy.analysis.replicates import StoredReplicates
+from simstudy.analysis.result import Result, ResultParts, warnings_of_measures
+from simstudy.atomic_files import read_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.loop import Loop
-from simstudy.engine.per_replicate import recorded_warnings
+from simstudy.engine.methods import recorded_warnings
 from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
-from simstudy.engine.work_queue import share_label
-from simstudy.engine.workers import Workers
-from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
+from simstudy.engine.tasks import shard_label
+from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
+from simstudy.remote import place_of
 from simstudy.store.blocks import Store
-from simstudy.store.files import translate_io_errors
-from simstudy.store.runs import StudyFolder, record_run
-from simstudy.study.results import blocks_of_each, result_of
+from simstudy.store.files import REPLICATES, translate_io_errors
+from simstudy.store.run_records import read_records
+from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
 from simstudy.study.stored_blocks import (
@@ -33,13 +35,19 @@ from simstudy.study.stored_blocks import (
     describe_other_code,
     other_code,
     repeated,
+    with_blocks_of,
 )
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
 
-def run(study: StudySpec, options: RunOptions) -> Result:
+def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Result:
     """Draw missing replicates and return the result.
+
+    Parameters
+    ----------
+    in_full
+        Whether the second drawing of blocks may take as long as it needs.
 
     Raises
     ------
@@ -48,56 +56,49 @@ def run(study: StudySpec, options: RunOptions) -> Result:
     OutOfTime
         If the budget is spent before every scenario has a block.
     """
+    plan = study.plan(options.seed)
+    for part in {id(part): part for own in _owners(plan) for part in data_parts(own)}.values():
+        part.check(anew=True)  # it may have changed since the study was declared
+    provenance = compute_provenance(plan)
+    label = shard_label(plan.work_units, provenance.of_blocks, options.share)
+    is_all = options.is_all
+    folder = StudyFolder.open(
+        plan.work_units, options.out, provenance.of_blocks, at_once=is_all, label=label
+    )
     with progress_of(study.name, options.progress) as progress:
-        plan, home, loop = _begin(study, options, progress)
+        notes = _compare_other_code(study, options, plan, folder, provenance)
+        for note in notes:
+            _say(note, progress)
+        loop = Loop(
+            plan.work_units,
+            folder.store,
+            options.workers.limited(study.rules.block_seconds),
+            progress,
+            blocks_folder=folder.blocks,
+            provenance=provenance,
+            try_measures=partial(_try_measures, study, plan, folder),
+            checks_in_full=in_full,
+        )
+        loop.stats.notes += notes
         with (
-            translate_io_errors(home.store.files),
+            translate_io_errors(folder.store.files),
             time_budget(read_seconds(options.budget)) as is_spent,
         ):
-            sizes, n_left = _draw(study, options, plan, home, loop, is_spent)
-            loop.compact(is_all=options.is_all)
-        details = result_of(study, plan, home, loop.stats, sizes).details
-        return Result(replace(details, targets=options.targets(study), n_left=n_left))
+            sizes, n_left = _draw(study, options, plan, folder, loop, is_spent)
+            loop.compact(is_all=is_all)
+    parts = result_of(study, plan, folder, loop.stats, sizes).details
+    return Result(replace(parts, targets=options.targets(study), n_left=n_left))
 
 
-def _begin(
-    study: StudySpec, options: RunOptions, progress: Progress
-) -> tuple[Plan, StudyFolder, Loop]:
-    """Check the data, open the folder, compare stored blocks of other code."""
-    plan = options.planned(study)
-    _check_data(plan)
-    provenance = compute_provenance(plan)
-    home = StudyFolder.open(
-        plan.work_units,
-        options.out,
-        provenance.of_blocks,
-        at_once=options.is_all,
-        label=share_label(plan.work_units, provenance.of_blocks, options.share),
-    )
-    workers = options.workers.limited(study.rules.block_seconds)
-    notes = _compared_with_other_code(plan, home, provenance, workers, options)
-    unused = [home.describe_unused()] if options.is_all else []
-    for note in filter(None, notes + unused):
-        _say(note, progress)
-    loop = Loop(
-        plan.work_units,
-        home.store,
-        workers,
-        progress,
-        folder=home.path,
-        provenance=provenance,
-        try_measures=partial(_try_measures, study, plan, home),
-        on_first=partial(record_run, home.blocks, home.store) if home.blocks is not None else None,
-    )
-    loop.stats.notes += notes
-    return plan, home, loop
+def _owners(plan: Plan) -> tuple[object, ...]:
+    return (*plan.scenarios, *plan.methods)
 
 
 def _draw(
     study: StudySpec,
     options: RunOptions,
     plan: Plan,
-    home: StudyFolder,
+    folder: StudyFolder,
     loop: Loop,
     is_spent: Callable[[], bool],
 ) -> tuple[Sizes, int]:
@@ -111,22 +112,28 @@ def _draw(
     sizes = options.sizes(plan)
     try:
         if options.retry:
-            loop.redraw_failures(plan.drawn_sizes(sizes))
+            loop.redraw_failures(plan.unit_sizes(sizes))
         if options.redraw:
             _draw_again(options, plan, loop, sizes)
-        loop.draw(plan.drawn_sizes(sizes), options.share)
+        loop.draw(plan.unit_sizes(sizes), options.share)
         grown = grown_until_precise(
             sizes,
             options.targets(study),
-            partial(result_of, study, plan, home, loop.stats),
-            lambda more: loop.draw(plan.drawn_sizes(more)),
+            partial(result_of, study, plan, folder, loop.stats),
+            lambda more: loop.draw(plan.unit_sizes(more)),
             ceiling=options.max_rep,
         )
     except OutOfTime as stop:
-        stored = blocks_of_each(plan, home.store)
-        if not options.is_all or not is_spent() or not min(stored.values()):
+        n_blocks = blocks_of_each(plan, folder.store)
+        least = min(n_blocks.values())
+        if not options.is_all or not is_spent() or not least:
             raise
-        return _balanced(options, plan, stored), stop.n_left
+        if options.is_by_scenario:
+            stored = {key: min(n, n_blocks[key] * plan.block_size) for key, n in sizes.items()}
+        else:  # equal for all scenarios, unless there are targets
+            each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
+            stored = {key: n * plan.block_size for key, n in each.items()}
+        return stored, stop.n_left
     return grown, 0
 
 
@@ -134,36 +141,25 @@ def _draw_again(options: RunOptions, plan: Plan, loop: Loop, sizes: Sizes) -> No
     """Draw stored blocks again although nothing changed, and say what did not repeat."""
     chosen = options.redraw or ()
     units = plan.work_units.keys.items()
-    keys = [key for key, drawn in units if True in chosen or method_of(drawn) in chosen]
-    drawn = loop.draw_again(plan.drawn_sizes(sizes), keys)
+    keys = [key for key, unit in units if True in chosen or method_of(unit) in chosen]
+    drawn = loop.draw_again(plan.unit_sizes(sizes), keys)
     if drawn is not None:
         note = repeated(plan.work_units, *drawn)
         _say(note, loop.progress)
         loop.stats.notes.append(note)
 
 
-def _balanced(options: RunOptions, plan: Plan, n_blocks: Sizes) -> Sizes:
-    """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
-    size, least = plan.block_size, min(n_blocks.values())
-    if options.is_by_scenario:
-        wanted = options.sizes(plan).items()
-        return {key: min(n, n_blocks[key] * size) for key, n in wanted}
-    return {key: (n if options.precision else least) * size for key, n in n_blocks.items()}
-
-
 def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
     """Issue the warnings of a run, unless the caller's progress object shows them."""
     if options.progress is not None and not isinstance(options.progress, bool):
         return
-    texts = list(result.outcome.noticed)
-    if options.is_all:
-        texts += remarks_of(result)
-    for text in texts:
+    of_measures = warnings_of_measures(result) if options.is_all else []
+    for text in [*result.outcome.warnings, *of_measures]:
         warn(text, stacklevel=stacklevel + 1)
 
 
-def _compared_with_other_code(
-    plan: Plan, home: StudyFolder, provenance: RunProvenance, workers: Workers, options: RunOptions
+def _compare_other_code(
+    study: StudySpec, options: RunOptions, plan: Plan, folder: StudyFolder, code: RunProvenance
 ) -> list[str]:
     """Compare stored blocks of other versions, and adopt those of other code if requested.
 
@@ -172,43 +168,34 @@ def _compared_with_other_code(
     list[str]
         Lines on what was compared, and on what no longer counts.
     """
-    units, is_all = plan.work_units, options.is_all
-    notes = count_other_versions(units, home, provenance, workers, is_all=is_all)
+    units, workers = plan.work_units, options.workers.limited(study.rules.block_seconds)
+    notes = count_other_versions(units, folder, code, workers, is_all=options.is_all)
     compared: set[tuple[str, str]] = set()
-    while options.adopt and (adoptable := other_code(units, home.store, without=compared)):
-        notes.append(adopt(adoptable, home, provenance, workers))
+    while options.adopt and (adoptable := other_code(units, folder.store, without=compared)):
+        notes.append(adopt(adoptable, folder, code, workers))
         compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
     seen = {key for key, _ in compared}
-    changed = other_code(units, home.store, data=True)
+    changed = other_code(units, folder.store, data=True)
     rest = changed.only([key for key in changed.keys if key not in seen])
-    if rest:
-        notes.append(describe_other_code(rest, home))
-    return notes
+    return [*notes, describe_other_code(rest, folder)] if rest else notes
 
 
 def _say(note: str, progress: Progress) -> None:
     """Show a line about stored blocks: by the progress display, or as a warning in Python."""
     if type(progress) in (Silent, DefaultBar):
-        warn(note, stacklevel=5)  # the caller of `Study.run`
+        warn(note, stacklevel=4)  # the caller of `Study.run`
     else:
         progress.note(note)
 
 
-def _check_data(plan: Plan) -> None:
-    """Refuse data that changed since the study was declared."""
-    owners = (*plan.scenarios, *plan.methods)
-    for part in {id(part): part for own in owners for part in data_parts(own)}.values():
-        part.check(anew=True)
-
-
 # ---------------------------------------------------------------- measures of a first block
-def _try_measures(study: StudySpec, plan: Plan, home: StudyFolder, store: Store) -> bool:
+def _try_measures(study: StudySpec, plan: Plan, folder: StudyFolder, store: Store) -> bool:
     """Compute the measures from a first block in a store; false if it has none."""
-    of_each = plan.drawn_keys.items()
+    of_each = plan.unit_keys.items()
     key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
     if key is not None:
         first, sizes = plan.only([plan.keys[key]]), {key: plan.block_size}
-        try_measures(result_of(study, first, replace(home, store=store), RunStats(), sizes))
+        try_measures(result_of(study, first, replace(folder, store=store), RunStats(), sizes))
     return key is not None
 
 
@@ -239,3 +226,96 @@ def try_measures(result: Result) -> None:
                     "same for all blocks. Check that the columns and the truth have the shapes "
                     "and types that the measure needs."
                 ) from error
+
+
+# ---------------------------------------------------------------- results of stored blocks
+def result_of(
+    study: StudySpec, plan: Plan, folder: StudyFolder, outcome: RunStats, sizes: Sizes
+) -> Result:
+    """Make the result of some stored replicates."""
+    parts = ResultParts(
+        replicates=StoredReplicates(plan, folder.store, dict(sizes)),
+        declared=study.bound_measures(plan.seed),
+        figures=study.figures,
+        tables=study.tables,
+        value_labels=study.value_labels,
+        labels=study.headings,
+        claimed=study.claims,
+        answer=study.answer,
+        folder=folder.path,
+        outcome=outcome,
+        keep_alive=folder.temporary,
+    )
+    return Result(parts)
+
+
+def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
+    """Count the first blocks of each scenario, by its key, that are stored for all methods."""
+    return {key: min(map(store.n_blocks, units)) for key, units in plan.unit_keys.items()}
+
+
+def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) -> Result:
+    """Return the result of the stored blocks.
+
+    Parameters
+    ----------
+    n_rep
+        Maximum number of replicates per scenario; None for all stored ones. If the run ended
+        within a block, the rest of that block is left out.
+
+    Raises
+    ------
+    StoreError
+        If no block is stored.
+    """
+    plan = study.plan(options.seed)
+    place = place_of(options.out or "") / study.name
+    if not (place / REPLICATES).exists():
+        raise no_blocks_error(place)
+    provenance = compute_provenance(plan).of_blocks
+    folder = StudyFolder.open(plan.work_units, options.out, provenance)
+    other = other_code(plan.work_units, folder.store, versions=True)
+    if other:
+        folder = replace(folder, store=with_blocks_of(folder.store, other.provenance))
+    in_store = _methods_with_blocks(plan, folder.store)
+    absent = [each.name for each in plan.methods if in_store and each.name not in in_store]
+    plan = plan.of_methods(in_store) if absent else plan
+    published = (read_json(place / MANIFEST) or {}).get("replicates_per_scenario") or {}
+    requested = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
+    stored = {
+        key: min(n * study.block_size, n_rep)
+        if n_rep is not None
+        else _replicates_of(plan, n, (requested.get(key, 0), options.size))
+        for key, n in blocks_of_each(plan, folder.store).items()
+    }
+    begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
+    if not begun.scenarios:
+        raise no_blocks_error(place)
+    records = read_records(place / REPLICATES, folder.store.provenance)
+    warnings = [*records.first_warnings.values()]
+    if other:
+        warnings.append(
+            f"stored blocks are of other code or libraries: {other.changes(provenance)}. A run "
+            "draws them again"
+        )
+    if absent:
+        warnings.append(f"not in this result, since no block is stored: method {first_few(absent)}")
+    sizes = {key: stored[key] for key in begun.keys}
+    parts = result_of(study, begun, folder, RunStats(warnings=warnings), sizes).details
+    return Result(replace(parts, design=tuple(plan.work_units.keys)))
+
+
+def _methods_with_blocks(plan: Plan, store: Store) -> list[str]:
+    """The names of the methods that have a block in any scenario."""
+    by_method = zip(*plan.unit_keys.values(), strict=True)
+    return [
+        method.name
+        for method, keys in zip(plan.methods, by_method, strict=False)
+        if any(map(store.n_blocks, keys))
+    ]
+
+
+def _replicates_of(plan: Plan, n_blocks: int, requested: Iterable[int]) -> int:
+    """Count the replicates of stored blocks: a requested number if it ends in the last block."""
+    ends_there = (n for n in requested if n and plan.n_blocks(n) == n_blocks)
+    return next(ends_there, n_blocks * plan.block_size)

@@ -9,21 +9,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from simstudy.analysis.precision import Target, read_targets
+from simstudy.analysis.estimates import Target, read_targets
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
 from simstudy.remote import Place
-from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep
+from simstudy.study.spec import StudySpec, check_n_rep
 from simstudy.validation import as_whole, check_one_of, check_whole
 
 Out = str | os.PathLike[str] | Place | None
 Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
 """Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
-MAX_BLOCKS, MAX_SHARES = 10**9, 10**6
+MAX_BLOCKS, MAX_SHARDS = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
 SLURM = "SLURM_ARRAY_TASK_"
@@ -49,7 +48,8 @@ class RunOptions:
     n_jobs
         Number of workers. Default, and -1: one per core. It changes no number.
     out
-        Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. Default: a
+        Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. The run
+        stores its blocks and a manifest there; `publish(result)` writes the rest. Default: a
         temporary folder, deleted with the result.
     progress
         Whether progress is shown. Default: only in a terminal or a notebook. An object with
@@ -202,10 +202,6 @@ class RunOptions:
         """The precision targets."""
         return read_targets(self.precision or {}, study.measures)
 
-    def planned(self, study: StudySpec) -> Plan:
-        """The plan of the study."""
-        return study.plan(self.seed)
-
     @property
     def most_rep(self) -> int:
         """The largest number of replicates per scenario that the run may draw."""
@@ -356,24 +352,24 @@ def read_shard(shard: Any) -> tuple[int, int] | None:
     found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
     index, total = found.groups() if found else ("", None)
     if index == "auto":
-        return share_of_array(os.environ, int(total) if total else None)
-    if total and 1 <= int(index) <= int(total) <= MAX_SHARES:
+        return shard_of_array(os.environ, int(total) if total else None)
+    if total and 1 <= int(index) <= int(total) <= MAX_SHARDS:
         return int(index), int(total)
     raise ConfigError(
         f"shard={shard} is not allowed: it must be i/N with integers 1 <= i <= N <= "
-        f"{MAX_SHARES:,}, or auto/N in a job of an array, for example shard={total or 1}/"
+        f"{MAX_SHARDS:,}, or auto/N in a job of an array, for example shard={total or 1}/"
         f"{total or 100}"
     )
 
 
-def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
+def shard_of_array(environment: Mapping[str, str], n_shards: int | None = None) -> tuple[int, int]:
     """The share of this array job, and the number of shares.
 
     Parameters
     ----------
     environment
         Environment variables.
-    n_shares
+    n_shards
         Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
         without gaps.
 
@@ -391,8 +387,8 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
             "Give the share as shard=i/N."
         )
     name, index = next(iter(here.items()))
-    indices = range(1, n_shares + 1) if n_shares else range(0)
-    if not n_shares and name == f"{SLURM}ID":
+    indices = range(1, n_shards + 1) if n_shards else range(0)
+    if not n_shards and name == f"{SLURM}ID":
         first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
         array = range(int(first or 0), int(last or 0) + 1)
         indices = array if str(len(array)) == count else indices

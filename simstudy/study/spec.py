@@ -1,21 +1,23 @@
-"""The fields of a study and its rules for replicates, checked when it is created."""
+"""The fields of a study, checked when it is created."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.result import Figure, MakesTable
-from simstudy.design import Scenario
-from simstudy.design.plan import Derived, Method, Plan
+from simstudy.design import Scenario, check_distinct
+from simstudy.design.plan import Derived, Method, Plan, Rules
 from simstudy.design.reprs import format_names, shown
-from simstudy.engine.columns import derived_at_drawing, read_by
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
+from simstudy.engine.workers import check_block_seconds
+from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure, MeasureContext
-from simstudy.study.validation import check_declared
-from simstudy.validation import check_whole
+from simstudy.measures.groups import bind
+from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
+from simstudy.validation import check_file_name, check_whole, file_name
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
@@ -51,61 +53,6 @@ def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
     if isinstance(label, str):
         return label, {}
     return label if isinstance(label, tuple) else ("", label)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Rules for replicates; the defaults suit independent replicates of plain columns.
-
-    Parameters
-    ----------
-    max_failed
-        Largest proportion of failed replicates per scenario (with methods: per scenario and
-        method), from 0 to 1. The run stops if it is exceeded; until then failures are recorded.
-        None records any number of failures, but stops if all replicates of a first block fail
-        with the same error, which is most likely a mistake in the study. 1 records those as well,
-        for example for a method that cannot work in some scenarios.
-    may_be_missing
-        Float columns in which NaN is a result and not a failure.
-    block_seconds
-        Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
-        no number. `Study.run` can set another limit.
-    common
-        Factors whose values share random numbers (common random numbers).
-    group_size
-        Number of consecutive replicates that may depend on each other, as antithetic or stratified
-        draws do; groups are independent. Monte Carlo errors are then computed from groups. The
-        block size must be a multiple of it.
-    across_replicates
-        Methods that combine the replicates of a block on purpose, as an empirical Bayes estimate
-        does. For every other block method without random numbers, a few rows of the first block
-        are analysed again on their own, and a difference is reported.
-    vectors
-        Lengths of columns with one more axis, such as a p-value for each test point, by name: a
-        number, or the name of a field or property of the scenario. Measures cannot read vectors,
-        only columns derived from them. These are computed when a block is drawn, and stored in the
-        vector's place; a vector from which nothing is derived is stored itself.
-    store_vectors
-        Vectors to store although columns are derived from them, such as those that a figure reads.
-    rtol
-        Relative differences up to which numbers count as equal where stored blocks are compared
-        with blocks that are drawn again, by column: `{"estimate": 1e-6}` for a method that iterates
-        until it is that precise. Default: 1e-9. It changes no number.
-    unrepeatable
-        Columns that differ each time a block is drawn, such as seconds of computing time. They are
-        not compared when blocks are drawn again.
-    """
-
-    max_failed: float | None = None
-    may_be_missing: tuple[str, ...] = ()
-    block_seconds: float | None = None
-    common: tuple[str, ...] = ()
-    group_size: int = 1
-    across_replicates: tuple[str, ...] = ()
-    vectors: Mapping[str, int | str] = field(default_factory=dict)
-    store_vectors: tuple[str, ...] = ()
-    rtol: Mapping[str, float] = field(default_factory=dict)
-    unrepeatable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,48 +131,267 @@ class StudySpec:
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
         context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
-        return tuple(measure.bind(context) for measure in self.measures)
+        return tuple(bind(measure, context) for measure in self.measures)
 
     def plan(self, seed: int = 1) -> Plan:
         """The plan of the study, without the number of replicates."""
         check_whole(
             "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
         )
-        derived = tuple(Derived(name, function) for name, function in self.derived.items())
         return Plan(
             name=self.name,
             seed=int(seed),
             scenarios=tuple(self.scenarios),
             axes=self.all_axes,
             block_size=self.block_size,
-            common=tuple(self.rules.common),
-            may_be_missing=tuple(self.rules.may_be_missing),
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
             ),
-            vectors=self.rules.vectors,
-            derived=derived,
-            at_drawing=derived_at_drawing(derived, self.rules.vectors),
-            stored_vectors=self._stored_vectors,
-            max_failed=self.rules.max_failed,
+            derived=tuple(Derived(name, function) for name, function in self.derived.items()),
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
-            named=self._named(),
-            across_replicates=tuple(self.rules.across_replicates),
-            rtol=dict(self.rules.rtol),
-            group_size=self.rules.group_size,
-            unrepeatable=tuple(self.rules.unrepeatable),
+            rules=self.rules,
         )
 
-    def _named(self) -> dict[str, tuple[str, ...]]:
-        """The columns that each setting names; empty if there are several scenario classes."""
-        if len({type(scenario) for scenario in self.scenarios}) > 1:
-            return {}
-        return {"may_be_missing": tuple(self.rules.may_be_missing)}
 
-    @property
-    def _stored_vectors(self) -> tuple[str, ...]:
-        """The vectors from which nothing is derived, and those named."""
-        read = {name for function in self.derived.values() for name in read_by(function)}
-        return tuple(
-            n for n in self.rules.vectors if n not in read or n in self.rules.store_vectors
+# ---------------------------------------------------------------- checks
+REPLICATE_COLUMNS = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure")
+RESERVED_NAMES = (*REPLICATE_COLUMNS, "data")
+SUMMARY_COLUMNS = (
+    *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
+    *("variance_reduction", "n_effective", "warning"),
+)
+SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
+
+
+def check_study_name(name: Any) -> None:
+    """Refuse a name that is not a folder name."""
+    is_text = isinstance(name, str) and bool(name)
+    if not is_text or not all(letter.isalnum() or letter in "-_" for letter in name):
+        raise StudyError(
+            f"study name {in_one_line(repr(name))} is not a folder name: the first argument must "
+            "be a text of letters, digits, '-' and '_', the second the scenarios."
         )
+
+
+def check_kinds(study: StudySpec) -> None:
+    """Refuse fields that are no dict or list, and values in a function's place.
+
+    Sets are no lists: their order differs in every process.
+    """
+    for what in ("methods", "derived", "figures", "tables", "labels", "axes"):
+        value = getattr(study, what)
+        if not isinstance(value, Mapping):
+            raise StudyError(f"{what}={in_one_line(repr(value))} is not a dict: give one by name.")
+        for name in value if what in ("methods", "derived", "figures", "tables") else ():
+            if not callable(value[name]):
+                raise StudyError(
+                    f"{what}[{name!r}] is {in_one_line(repr(value[name]))}: give a function, which "
+                    "the run calls."
+                )
+    for what in ("scenarios", "measures", "claims"):
+        value = getattr(study, what)
+        if not isinstance(value, Collection) or isinstance(value, str | Mapping | Set):
+            raise StudyError(f"{what}={in_one_line(repr(value))} is not a list: give one.")
+    for measure in study.measures:
+        if not isinstance(measure, Measure):
+            raise StudyError(
+                f"measures has {in_one_line(repr(measure))} in it: give measures, such as "
+                "mean('x')."
+            )
+
+
+def check_unique(what: str, names: Sequence[str]) -> None:
+    """Refuse two measures or claims of one name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise StudyError(
+            f"two {what} are named {twice!r}: rename one of them, so that tables and pages can "
+            "tell them apart."
+        )
+
+
+def check_known(what: str, names: Collection[str], kind: str, known: Collection[str]) -> None:
+    """Refuse names of unknown factors or methods, which would be ignored."""
+    for name in names:
+        if name not in known:
+            raise StudyError(f"{what} names no {kind} {name!r}; {nearest(name, known)}")
+
+
+def check_columns(study: StudySpec, factors: Set[str]) -> None:
+    """Refuse factors, axes, vectors and derived columns that have the name of another column."""
+    for what, names in (("a factor", factors), ("an axis", study.all_axes)):
+        for name in sorted(names):
+            if name in (*REPLICATE_COLUMNS, *SUMMARY_COLUMNS) or not name.strip():
+                raise StudyError(
+                    f"{what} is named {name!r}, which is blank or the name of a standard column "
+                    "in tables of replicates, failures or measures: give it another name."
+                )
+    axes = {*study.all_axes, *(axis for measure in study.measures for axis in measure.axes)}
+    for name in sorted(factors & axes):
+        raise StudyError(
+            f"{name!r} is a factor of the scenarios and an axis, and the summary has one column "
+            "for it: rename one of the two."
+        )
+    for name in study.derived:
+        if name in {*study.rules.vectors, *study.all_axes, *factors}:
+            raise StudyError(
+                f"derived column {name!r} has the name of a factor, an axis or a vector: rename "
+                "it, so that measures can tell them apart."
+            )
+
+
+def check_own_names(what: str, names: Collection[str]) -> None:
+    """Refuse names of methods or columns that are reserved, blank, or hold a separator."""
+    for name in names:
+        is_plain = name.isprintable() and name == name.strip() != "" and not set(name) & SEPARATORS
+        if not is_plain or name in RESERVED_NAMES:
+            raise StudyError(
+                f"a {what} is named {name!r}, which is reserved, blank, or holds one of "
+                f"{' '.join(sorted(SEPARATORS))}: give it a name of letters, such as 'welch'."
+            )
+
+
+def check_file_names(what: str, names: Collection[str]) -> None:
+    """Refuse names of figures or tables that have no file of their own on some system."""
+    files = dict[str, str]()
+    for name in names:
+        check_file_name(name, what, StudyError)
+        other = files.setdefault(file_name(name).casefold(), name)
+        if other != name:
+            raise StudyError(
+                f"{what}s {other!r} and {name!r} would be one file on some systems, which do not "
+                "tell upper from lower case: rename one of them."
+            )
+
+
+def check_axis_labels(axis: str, labels: Any) -> None:
+    """Check the names of an axis's positions: distinct texts in a fixed order."""
+    if (
+        isinstance(labels, str | Set)
+        or not len(labels)
+        or len(set(labels)) < len(labels)
+        or any(not str(label).strip() for label in labels)
+    ):
+        raise StudyError(
+            f"axis {axis!r} has labels {in_one_line(repr(labels))}: give a list of at least one "
+            "label, each only once and none blank."
+        )
+
+
+def check_methods_axis(study: StudySpec) -> None:
+    """Refuse an axis that has the name of the methods' axis and other labels."""
+    axis, names = study.methods_axis, set(study.methods)
+    labels = set(study.axes.get(axis, names))
+    if names and not (labels <= names or names <= labels):
+        raise StudyError(
+            f"axes declares {axis!r}, the axis of the methods, with other names than theirs: "
+            f"rename it, or give the methods' axis another name: axes={{'approach': "
+            f"{tuple(study.methods)}}}."
+        )
+
+
+def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
+    """Collect the names of the factors of all scenarios."""
+    kinds = {type(scenario) for scenario in scenarios}
+    return {field.name for kind in kinds for field in fields(kind)}
+
+
+def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
+    """Check that scenarios have either `draw` or `draw_one` with methods, `simulate` without."""
+    needed = ("draw", "draw_one") if methods else ("simulate",)
+    for kind in dict.fromkeys(map(type, scenarios)):
+        if sum(callable(getattr(kind, name, None)) for name in needed) != 1:
+            raise StudyError(
+                f"{kind.__name__} needs exactly one of {', '.join(needed)}, since methods= names "
+                f"{', '.join(methods) or 'none'}: scenarios draw the data that methods analyse, "
+                "or simulate columns if there are no methods."
+            )
+
+
+def check_vectors(study: StudySpec) -> None:
+    """Check that no measure reads a vector, and that vectors to store are declared."""
+    check_known("store_vectors", study.rules.store_vectors, "vector", study.rules.vectors)
+    for measure in study.measures:
+        for name in set(measure.reads) & set(study.rules.vectors):
+            raise StudyError(
+                f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
+                "replicate: reduce it to a column in derived={...}, and read that."
+            )
+
+
+def check_max_failed(max_failed: Any) -> None:
+    """Check the proportion of replicates that may fail."""
+    if max_failed is not None and not 0 <= max_failed <= 1:
+        raise StudyError(
+            f"max_failed={max_failed!r} is not allowed: must be the proportion of replicates that "
+            "may fail before the run stops, from 0 to 1, such as 0.05."
+        )
+
+
+def check_rtol(rtol: Any) -> None:
+    """Check the relative differences that count as equal, by column."""
+    values = rtol.values() if isinstance(rtol, Mapping) else [rtol]
+    if not isinstance(rtol, Mapping) or not all(
+        isinstance(value, int | float) and 0 <= value < 1 for value in values
+    ):
+        raise StudyError(
+            f"rtol={in_one_line(repr(rtol))} is not allowed: must be the relative difference, from "
+            "0 to below 1, up to which numbers of a column count as equal, by column, such as "
+            "{'estimate': 1e-6}."
+        )
+
+
+def check_block_size(size: Any, group_size: Any) -> None:
+    """Check the block size and the group size, which must divide it."""
+    text = "of replicates in a block"
+    check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
+    text = "of replicates that depend on each other, or 1 if they are independent"
+    check_whole("group_size", group_size, least=1, counts=text, refusal=StudyError)
+    if size % group_size:
+        near = max(size // group_size, 1) * group_size
+        raise StudyError(
+            f"block_size={size} with group_size={group_size}: must be a multiple of the group "
+            f"size, so that no group is split between blocks; nearest that works: block_size={near}"
+        )
+
+
+def check_n_rep(n_rep: Any) -> None:
+    """Check that `n_rep` is an integer of at least 1."""
+    check_whole("n_rep", n_rep, least=1, usual=1000)
+
+
+def check_declared(study: StudySpec) -> None:
+    """Check a study's declaration.
+
+    Raises
+    ------
+    StudyError
+        For the first mistake found, in one line.
+    """
+    check_study_name(study.name)
+    check_kinds(study)
+    if not study.scenarios:
+        raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
+    check_distinct(study.scenarios)
+    factors = factor_names_of(study.scenarios)
+    check_own_names("method", study.methods)
+    check_own_names("column", [*study.rules.vectors, *study.derived])
+    check_file_names("figure", study.figures)
+    check_file_names("table", study.tables)
+    check_methods_axis(study)
+    for axis, labels in study.axes.items():
+        check_axis_labels(axis, labels)
+    check_columns(study, factors)
+    check_block_size(study.block_size, study.rules.group_size)
+    check_n_rep(study.n_rep)
+    check_max_failed(study.rules.max_failed)
+    check_block_seconds(study.rules.block_seconds)
+    check_rtol(study.rules.rtol)
+    check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
+    check_known("common", study.rules.common_random_numbers, "factor", factors)
+    check_known("labels with texts of values", study.value_labels, "factor", factors)
+    check_drawing(study.scenarios, study.methods)
+    check_vectors(study)
+    check_unique("measures", [measure.name for measure in study.measures])
+    check_unique("claims", [claim.name for claim in study.claims])
+    study.bound_measures(1)

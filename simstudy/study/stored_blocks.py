@@ -16,7 +16,7 @@ from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance
-from simstudy.engine.work_queue import BlockId
+from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
@@ -335,7 +335,7 @@ def _verdicts(
             "differences": differing.get(key, ""),
             "changed": changed,
             "versions": other.provenance.versions(key),
-            "rtol": dict(other.plan.rtol),
+            "rtol": dict(other.plan.rules.rtol),
         }
     return verdicts
 
@@ -351,7 +351,7 @@ def _describe_versions(
     n_other = len({*other.keys} - {block.key for block in sample})
     rest = f"; {n_other:,} of {len(other.keys):,} units were not compared" if n_other else ""
     if not differing:
-        own = "".join(f", {name} to {most:g}" for name, most in other.plan.rtol.items())
+        own = "".join(f", {name} to {most:g}" for name, most in other.plan.rules.rtol.items())
         return f"{said}, and agree to 1e-9{own}, so all count{rest}"
     names = _name_differing(other.plan, differing)
     return f"{said}; different in {names}, which are drawn again{rest}"
@@ -394,8 +394,8 @@ def differences(
     differing: dict[str, dict[str, float]] = defaultdict(dict)
     for block in blocks:
         rows = (rows_of(first, block), rows_of(second, block))
-        for name, difference in different_columns(*rows, rtol=plan.rtol).items():
-            if name not in plan.unrepeatable:
+        for name, difference in different_columns(*rows, rtol=plan.rules.rtol).items():
+            if name not in plan.rules.unrepeatable:
                 known = differing[block.key].get(name, 0.0)
                 differing[block.key][name] = max(known, difference)
     return {key: describe_differences(columns) for key, columns in differing.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import read_targets
+from simstudy.analysis.estimates import read_targets
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.provenance import compute_provenance
@@ -17,11 +17,9 @@ from simstudy.provenance.scenario_id import with_factor
 from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
-from simstudy.study.results import partial_result
-from simstudy.study.run import run, warn_of
+from simstudy.study.run import partial_result, run, warn_of
 from simstudy.study.run_options import Replicates, RunOptions, check_by_name, pilot_rep
-from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep
+from simstudy.study.spec import StudySpec, check_n_rep
 from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
@@ -148,6 +146,9 @@ class Study(StudySpec):
 
     def run(self, n_rep: Replicates = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
+
+        With `out`, the blocks and a manifest are stored; `publish(result)` writes the summary,
+        figures, tables and a report.
 
         Parameters
         ----------
@@ -349,7 +350,7 @@ class Study(StudySpec):
         """Find the least value of a factor at which a measure reaches a target, by bisection.
 
         For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`. All
-        values share random numbers (the factor is `common`), as far as the scenario draws the same
+        values share random numbers (`common_random_numbers`), as far as the scenario draws the same
         numbers for each.
 
         Parameters
@@ -395,7 +396,7 @@ class Study(StudySpec):
         methods = {only: self.methods[only]} if only in self.methods else self.methods
         rules = replace(
             self.rules,
-            common=tuple(dict.fromkeys((*self.rules.common, factor))),
+            common_random_numbers=tuple(dict.fromkeys((*self.rules.common_random_numbers, factor))),
             across_replicates=tuple(n for n in self.rules.across_replicates if n in methods),
         )
         bare = replace(
@@ -441,15 +442,10 @@ class Study(StudySpec):
             Warnings, for example of numbers that another process draws otherwise, of rows that
             depend on each other, or of factors that nothing reads. Empty if all is well.
         """
-        from simstudy.engine.final_checks import unhurried
         from simstudy.engine.progress import Silent
 
-        before = unhurried.set(True)
-        try:
-            drawn = self.run(2 * self.block_size, seed, progress=Silent())
-        finally:
-            unhurried.reset(before)
-        return list(drawn.outcome.noticed)
+        asked = {"n_rep": 2 * self.block_size, "seed": seed, "progress": Silent()}
+        return run(self, RunOptions.read(self, asked), in_full=True).outcome.warnings
 
     def data(self, scenario: Scenario, rep: int = 0, seed: int = 1) -> dict[str, Any]:
         """Draw the data of one replicate, as the methods get them.

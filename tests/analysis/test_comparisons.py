@@ -22,9 +22,9 @@ def result():
 
 def shifted(*common: str):
     scenarios = grid(Shifted, shift=[0.0, 1.0])
-    return Study("shifted", scenarios, [mean("x", name="level")], rules=Rules(common=common)).run(
-        500, **INLINE
-    )
+    return Study(
+        "shifted", scenarios, [mean("x", name="level")], rules=Rules(common_random_numbers=common)
+    ).run(500, **INLINE)
 
 
 def test_rows_of_a_contrast_are_chosen_by_factors(result):

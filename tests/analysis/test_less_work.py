@@ -13,8 +13,8 @@ from pandas.testing import assert_frame_equal
 from benchmarks import less_work
 from benchmarks.less_work import TwoStageInGroups
 from benchmarks.pages import around
-from simstudy import Rules, Study, grid, load
-from simstudy.analysis.result import remarks_of
+from simstudy import Rules, Study, grid, load, publish
+from simstudy.analysis.result import warnings_of_measures
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
 from simstudy.errors import ConfigError, StudyError
@@ -44,6 +44,7 @@ def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
     result = study().run(400, **INLINE, out=tmp_path)
     assert list(result.summary)[-len(NUMBERS) - 1 :] == [*NUMBERS, "variance_reduction"]
     assert result.summary["variance_reduction"].notna().all()
+    publish(result, figures=False, report=False)
     assert_frame_equal(load(tmp_path / "less_work").summary, result.summary, check_dtype=False)
     alone = study(1).run(400, **INLINE).summary
     assert alone.groupby("measure")["variance_reduction"].count()[PLAIN.name] == 0
@@ -101,13 +102,13 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
     wrong = controlled(PLAIN, control("distance", mean=1.5), name="by_control")
     with pytest.warns(UserWarning, match="by_control at n2 50: control 'distance' is left out"):
         result = study(1, measures=[PLAIN, wrong]).run(400, **INLINE)
-    said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
+    said = result.summary.groupby("measure")["warning"].agg(lambda texts: (texts != "").sum())
     assert said.to_dict() == {"by_control": 2, "power": 0}
-    assert len(remarks_of(result)) == 1
-    assert "(and in 1 other row)" in remarks_of(result)[0]
+    assert len(warnings_of_measures(result)) == 1
+    assert "(and in 1 other row)" in warnings_of_measures(result)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert remarks_of(study(1).run(400, **INLINE)) == []
+        assert warnings_of_measures(study(1).run(400, **INLINE)) == []
 
 
 # ---------------------------------------------------------------- what is refused

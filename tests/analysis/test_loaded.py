@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Rules, Study, each_replicate, grid, load
+from simstudy import Rules, Study, each_replicate, grid, load, publish
 from simstudy.errors import FigureError, StoreError, StudyError
 from simstudy.external.from_frame import from_frame
 from simstudy.measures import mean
+from simstudy.store.arrow_schema import SCENARIO
 from tests.external.tables import COLUMNS, long_table
 from tests.factories import Mean, mean_study
 
@@ -52,6 +53,7 @@ def with_methods():
 def kept(tmp_path_factory):
     """A result that was drawn here, and the same as its folder says it."""
     result = with_methods().run(50, out=tmp_path_factory.mktemp("results"))
+    publish(result, figures=False, report=False)
     return result, load(result.folder)
 
 
@@ -207,12 +209,36 @@ def test_what_is_no_folder_of_results_is_refused_in_a_line(tmp_path):
 
 
 def test_replicates_that_are_not_there_are_refused(tmp_path):
-    mean_study().run(200, out=tmp_path)
+    publish(mean_study().run(200, out=tmp_path), figures=False, report=False)
     shutil.rmtree(tmp_path / "toy" / "replicates")
     stored = load(tmp_path / "toy")
     assert len(stored.summary)
     with pytest.raises(StoreError, match=r"holds no replicates: they lie elsewhere"):
         _ = stored.replicates
+
+
+def test_a_run_that_nobody_published_has_replicates_and_says_what_writes_the_summary(tmp_path):
+    result = mean_study().run(20, out=tmp_path)
+    stored = load(result.folder)
+    same(result.replicates, stored.replicates, list(result.replicates))
+    assert stored.scenarios[SCENARIO].tolist() == [*result.plan.work_units.keys]
+    with pytest.raises(StoreError, match=r"published nothing.*publish\(result\)"):
+        _ = stored.summary
+
+
+def test_what_a_result_hands_out_changes_nothing_in_it(kept):
+    for result in kept:
+        for frame in (result.summary, result.scenarios, result.select(), result.warnings):
+            frame.iloc[:, -1] = None
+        result.n_rep.clear()
+        result.manifest.clear()
+        assert result.summary.iloc[:, -1].notna().any()
+        assert result.scenarios.iloc[:, -1].notna().all()
+        assert result.n_rep
+    assert kept[1].manifest["study"] == "with_methods"
+    column = result.columns(result.plan.scenarios[0], "estimate")["estimate"]
+    column[:] = 0.0
+    assert result.columns(result.plan.scenarios[0], "estimate")["estimate"].any()
 
 
 def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
@@ -247,7 +273,8 @@ def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
 
 def test_outputs_of_another_run_are_refused(tmp_path):
     """As an interrupted copy leaves them."""
-    long, short = (mean_study().run(n, out=tmp_path / str(n)).folder for n in (200, 20))
+    runs = [mean_study().run(n, out=tmp_path / str(n)) for n in (200, 20)]
+    long, short = (publish(run, figures=False, report=False).folder for run in runs)
     for name in ("summary", "scenarios"):
         assert len(getattr(load(long), name))
     shutil.copy(short / "summary.parquet", long)
@@ -272,7 +299,8 @@ def test_a_listed_file_that_is_gone_is_told(tmp_path):
 def hostile_run(out):
     """A folder with failures."""
     methods = {"fails": each_replicate(lambda x: {"x": 1 / int(x[0] > 0)})}
-    return Study("fails", [Noise()], [mean("x")], methods=methods).run(20, out=out).folder
+    result = Study("fails", [Noise()], [mean("x")], methods=methods).run(20, out=out)
+    return publish(result, figures=False, report=False).folder
 
 
 @dataclass(frozen=True)

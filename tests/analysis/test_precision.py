@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.stopping import N_RUNS, Rule
-from simstudy.analysis.precision import Target, next_sizes, precision_ratios, read_targets
+from simstudy.analysis.estimates import Target, read_targets
+from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.claims import mc_limit
 from simstudy.design import grid
 from simstudy.errors import ConfigError

@@ -165,7 +165,7 @@ def test_that_test_catches_power_over_all_replicates() -> None:
 
 def test_replicates_are_those_of_a_study_with_common_random_numbers(found: Solution) -> None:
     one = dataclasses.replace(TRIAL, n2=found.value)
-    result = two_stage((one,), common=("n2",)).run(20_000, **INLINE)
+    result = two_stage((one,), common_random_numbers=("n2",)).run(20_000, **INLINE)
     row = found.trace[found.trace["n2"] == found.value].squeeze()
     assert result.row("power")[["estimate", "mcse"]].equals(row[["estimate", "mcse"]])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from simstudy.errors import ConfigError
-from simstudy.study.run_options import read_shard, share_of_array
+from simstudy.study.run_options import read_shard, shard_of_array
 from tests.guarantees.content import files_but_manifest
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
@@ -28,7 +28,7 @@ def slurm(index, first, last, count=None):
     ],
 )
 def test_the_share_follows_from_the_array(environment, n_shares, share):
-    assert share_of_array(environment, n_shares) == share
+    assert shard_of_array(environment, n_shares) == share
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_share_follows_from_the_array(environment, n_shares, share):
 )
 def test_a_place_that_cannot_be_told_is_refused_in_a_line(environment, n_shares, said):
     with pytest.raises(ConfigError, match=said) as refusal:
-        share_of_array(environment, n_shares)
+        shard_of_array(environment, n_shares)
     assert "\n" not in str(refusal.value)
 
 
@@ -108,7 +108,7 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
         if script:
             monkeypatch.setenv("SIMSTUDY_SCRIPT", script)
         line = refused_here(*asked, "join=3", status=3)
-        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
+        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shards. That is")
         assert f"To draw them in an array: {command}\n" in f"{line}\n"
         assert files_but_manifest(tmp_path) == before
     assert any("power" in line for line in said(*asked, "join=3", "draw=true"))

@@ -8,7 +8,7 @@ import pytest
 
 from simstudy.engine import graceful_stop
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.factories import SIZE, X, giving, plan_of, stored
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from simstudy.design.plan import Derived
-from simstudy.engine.columns import derived_at_drawing
-from simstudy.engine.returned import agree
+from simstudy.engine.columns import agree
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.store.columns import columns_of
@@ -203,9 +202,9 @@ def test_settings_that_name_no_column_are_refused_in_the_first_block():
 
 
 @pytest.mark.parametrize(
-    ("vectors", "at_drawing"), [(["v"], ("a", "b", "c")), (["w"], ("e",)), ([], ())]
+    ("vectors", "stored"), [(["v"], ("a", "b", "c")), (["w"], ("e",)), ([], ())]
 )
-def test_columns_of_vectors_and_those_that_they_read_are_computed_when_drawn(vectors, at_drawing):
+def test_columns_of_vectors_and_those_that_they_read_are_computed_when_drawn(vectors, stored):
     functions = {
         "a": lambda x: x,
         "b": lambda a, k: a,
@@ -214,4 +213,5 @@ def test_columns_of_vectors_and_those_that_they_read_are_computed_when_drawn(vec
         "e": lambda w: w,
     }
     derived = [Derived(name, function) for name, function in functions.items()]
-    assert derived_at_drawing(derived, vectors) == at_drawing
+    rules = Rules(vectors=dict.fromkeys(vectors, 2))
+    assert plan_of(derived=tuple(derived), rules=rules).stored_derived == stored

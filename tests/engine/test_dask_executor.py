@@ -92,7 +92,7 @@ def run(study, tmp_path, workers, n_rep=400):
 # ---------------------------------------------------------------- the same bytes
 def test_a_cluster_of_its_own_draws_the_same_bytes(tmp_path):
     elsewhere = run(mean_study(), tmp_path / "a", OWN)
-    assert elsewhere.outcome.noticed == [], "Dask draws from Python's global generator itself"
+    assert elsewhere.outcome.warnings == [], "Dask draws from Python's global generator itself"
     assert_same_result(elsewhere, run(mean_study(), tmp_path / "b", on("inline")))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from simstudy import Rules, Study, grid
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import bias, coverage
 

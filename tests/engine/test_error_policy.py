@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simstudy.engine.error_policy import MACHINE_TROUBLE, BlockContext, is_machine_trouble
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine import final_checks
-from simstudy.engine.final_checks import LEVEL, block_spread
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine import independence
+from simstudy.engine.independence import LEVEL, block_spread
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import bias, mean
 from simstudy.study import Study
@@ -59,7 +59,7 @@ def noticed(*scenarios, n_rep=20 * SIZE, out=None):
         "blocks", scenarios, [mean("e"), mean("positive")], methods={"mean": average},
         block_size=SIZE,
     )  # fmt: skip
-    return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.noticed
+    return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.warnings
 
 
 def test_a_number_that_a_block_shares_shows_in_its_means(tmp_path):
@@ -112,7 +112,7 @@ def test_a_factor_that_only_a_parameter_names_is_read(reader):
     scenarios = Unread(label=0.0), Unread(label=1.0)
     options = {"measures": [mean("e")], "block_size": SIZE} | READERS[reader]
     study = Study("read", scenarios, **options)
-    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.noticed == []
+    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.warnings == []
 
 
 LAWS = {
@@ -162,8 +162,8 @@ def test_many_columns_are_no_reason_for_an_alarm(monkeypatch):
     study = Study("many", [Many()], [mean(name) for name in columns], block_size=SIZE)
     result = study.run(5 * SIZE, backend="inline", progress=Silent())
     p_values = iter([0.002, *[0.5] * 38, 0.0002])
-    monkeypatch.setattr(final_checks, "LEVEL", 0.01)
-    monkeypatch.setattr(final_checks, "block_spread", lambda values: (2.0, next(p_values)))
+    monkeypatch.setattr(independence, "LEVEL", 0.01)
+    monkeypatch.setattr(independence, "block_spread", lambda values: (2.0, next(p_values)))
     units = result.plan.work_units
-    (found,) = final_checks.odd_spreads(units, result.details.store, units.keys)
+    (found,) = independence.odd_spreads(units, result.details.store, units.keys)
     assert found.column == sorted(columns)[-1]

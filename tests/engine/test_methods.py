@@ -10,12 +10,11 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.methods import DatasetCache
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import DatasetCache, each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import generator
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests.factories import Sample
 from tests.support import INLINE, with_rules
 
@@ -180,7 +179,7 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
 
 
 def test_methods_of_scenarios_that_share_random_numbers_share_them():
-    result = study(some("noisy"), common=("shift",)).run(**INLINE)
+    result = study(some("noisy"), common_random_numbers=("shift",)).run(**INLINE)
     first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
     own, shifted = (result.columns(s, "estimate")["estimate"][:, 0] for s in (first, second))
     np.testing.assert_allclose(shifted - own, 1.0, atol=1e-12)
@@ -278,8 +277,9 @@ def giving(data):
 def of_given(data, methods, **changes):
     methods = tuple(Method(name, function) for name, function in methods.items())
     axes = {"method": tuple(method.name for method in methods)}
+    rules = {"max_failed": 1, **changes.pop("rules", {})}
     plan = Plan(
-        "given", 1, (giving(data),), axes, SIZE, methods=methods, max_failed=1, **changes
+        "given", 1, (giving(data),), axes, SIZE, methods=methods, rules=Rules(**rules), **changes
     ).work_units
     cache = DatasetCache()
     return [draw_block(plan, drawn, 0, cache) for drawn in plan.scenarios]
@@ -451,7 +451,7 @@ def test_an_address_names_a_replicate_of_a_method():
     with pytest.raises(ValueError, match="too large"):
         study().replay(address)
     scenario = result.scenario(n1=failure["n1"], shift=failure["shift"])
-    key = result.plan.drawn_keys[next(k for k, s in result.plan.keys.items() if s is scenario)][1]
+    key = result.plan.unit_keys[next(k for k, s in result.plan.keys.items() if s is scenario)][1]
     replicate = study().replay(Address(key, 5))
     assert replicate["estimate"] == result.columns(scenario, "estimate")["estimate"][5, 1]
 
@@ -508,7 +508,7 @@ def test_precision_is_reached_by_every_method(tmp_path):
     result = study(some("difference", "noisy")).run(precision=target, out=tmp_path, **INLINE)
     rows = result.summary
     assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.1).all()
-    for key, drawn in result.plan.drawn_keys.items():
+    for key, drawn in result.plan.unit_keys.items():
         assert {result.details.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
 
 
@@ -566,6 +566,6 @@ def test_functions_of_a_loop_that_all_see_its_last_value_are_named():
     same = dict.fromkeys(("a", "b"), right["k=1"])
     for functions, is_named in ((slip, True), (right, False), (same, False)):
         methods = {name: each_replicate(function) for name, function in functions.items()}
-        noticed = Study("late", [Sample(3)], methods=methods).run(10, **INLINE).outcome.noticed
+        noticed = Study("late", [Sample(3)], methods=methods).run(10, **INLINE).outcome.warnings
         named = [text for text in noticed if "methods k=1; k=2; k=3 have the same code" in text]
         assert bool(named) == is_named

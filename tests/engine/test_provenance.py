@@ -12,7 +12,7 @@ def expected():
 
 def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
     entries = expected().entries
-    way = ("columns", "tasks", "per_replicate")
+    way = ("columns", "tasks", "methods")
     assert {f"engine/{step}.py" for step in way} < entries.keys()
     assert {"store/arrow_schema.py", "store/block_files.py", "atomic_files.py"} < entries.keys()
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from simstudy import publish, seeded_globals
-from simstudy.engine import executors, final_checks, loop
+from simstudy.engine import executors, loop, second_draw
 from simstudy.engine.graceful_stop import is_worker
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.output.terminal import print_closing
@@ -77,15 +77,15 @@ def plain(x):
 
 @pytest.fixture(autouse=True)
 def _is_on(monkeypatch):
-    monkeypatch.setattr(loop, "check_repeatable", final_checks.check_repeatable)
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 30.0)
+    monkeypatch.setattr(loop, "check_repeatable", second_draw.check_repeatable)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 30.0)
 
 
 def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE, size=SIZE):
     named = {method.__name__: each_replicate(method) for method in methods}
     study = Study("again", scenarios, [mean("e")], methods=named, block_size=size)
     run = study.run(n_rep, out=out, backend="inline", n_jobs=1, progress=Silent())
-    return [text for text in run.outcome.noticed if "another process draws other" in text], run
+    return [text for text in run.outcome.warnings if "another process draws other" in text], run
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,16 @@ def test_numbers_that_another_process_draws_otherwise_are_named(method):
 def test_numbers_that_come_from_streams_give_no_word():
     state = np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
     said, run = noticed(within_a_context, generator_from_a_stream, plain)
-    assert (said, run.outcome.noticed) == ([], [])
+    assert (said, run.outcome.warnings) == ([], [])
     assert (np.random.get_state()[1] == state[0]).all()  # noqa: NPY002
     assert random.getstate() == state[1]
-    assert noticed(seeded_by_a_stream)[1].outcome.noticed == []
+    assert noticed(seeded_by_a_stream)[1].outcome.warnings == []
 
 
 def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
     for method in (fresh, global_numpy):
         _, run = noticed(method)
-        (said,) = [text for text in run.outcome.noticed if text.startswith("generators other")]
+        (said,) = [text for text in run.outcome.warnings if text.startswith("generators other")]
         assert "in tests.engine.test_repeat" in said
 
 
@@ -119,18 +119,18 @@ def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
     scenarios = [Sample(2), Sample(3)]
     _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
     _, again = noticed(clock, scenarios=scenarios, out=tmp_path, n_rep=2 * SIZE)
-    assert len(run.outcome.noticed) == 1
-    assert again.outcome.noticed == run.outcome.noticed
+    assert len(run.outcome.warnings) == 1
+    assert again.outcome.warnings == run.outcome.warnings
 
 
 def checked(run):
     """What a run says of what it could not check."""
-    return [text for text in run.outcome.noticed if text.startswith("not checked")]
+    return [text for text in run.outcome.warnings if text.startswith("not checked")]
 
 
 def test_what_there_was_no_time_for_is_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(final_checks, "PART_OF_RUN", 0.0)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
     said, run = noticed(clock, out=tmp_path)
     assert said == []
     (text,) = checked(run)
@@ -151,7 +151,7 @@ def busy_for_seconds(x):
 
 
 def test_a_method_that_takes_too_long_is_named_and_the_others_are_checked(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.4)  # five replicates take a second
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.4)  # five replicates take a second
     said, run = noticed(busy_for_seconds, clock)
     assert [text.split(" of ")[0] for text in said] == ["method clock"]
     (text,) = checked(run)
@@ -195,7 +195,7 @@ def slow_and_right(x, rng):
 
 
 def test_a_few_replicates_are_enough_where_each_has_its_own_generator(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 1.5)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 1.5)
     said, run = noticed(slow_and_right, slow_clock, scenarios=[OneByOne()], n_rep=30, size=30)
     assert [text.split(" of ")[0] for text in said] == ["method slow_clock"]
     assert checked(run) == []
@@ -229,9 +229,9 @@ def test_scenarios_in_another_order_show_a_cache_whose_key_lacks_a_factor():
 def test_the_hash_seed_is_another_than_that_of_workers(monkeypatch):
     for seed in ("0", "1", "2"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        monkeypatch.setattr(final_checks, "_pools", {})
-        theirs = final_checks._pool().submit(os.getenv, "PYTHONHASHSEED").result()
-        final_checks._pools[os.getpid()].shutdown(kill_workers=True)
+        monkeypatch.setattr(second_draw, "_pools", {})
+        theirs = second_draw._pool().submit(os.getenv, "PYTHONHASHSEED").result()
+        second_draw._pools[os.getpid()].shutdown(kill_workers=True)
         assert theirs not in {seed, executors._hash_seed()["PYTHONHASHSEED"]}
 
 
@@ -242,13 +242,13 @@ def seconds(x):
 def test_a_column_that_is_expected_to_differ_is_declared():
     study = Study("again", [SAMPLE], [mean("e")], methods={"m": each_replicate(seconds)},
                   block_size=SIZE, rules=Rules(unrepeatable=("seconds",)))  # fmt: skip
-    assert study.run(SIZE, **INLINE).outcome.noticed == []
+    assert study.run(SIZE, **INLINE).outcome.warnings == []
     bare = replace(study, rules=Rules())
-    assert "other values of seconds from" in bare.run(SIZE, **INLINE).outcome.noticed[0]
+    assert "other values of seconds from" in bare.run(SIZE, **INLINE).outcome.warnings[0]
 
 
 def test_check_takes_the_time_that_it_needs(monkeypatch):
-    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(second_draw, "MIN_SECONDS", 0.0)
     named = {"clock": each_replicate(clock), "plain": each_replicate(plain)}
     study = Study("again", [SAMPLE], [mean("e")], methods=named, block_size=SIZE)
     (said,) = study.check()
@@ -268,7 +268,7 @@ def test_a_boolean_beside_doubles_of_another_method_is_the_same_number():
     """Blocks of both methods may be in one file, whose column holds doubles."""
     study = Study("shared", [SAMPLE], [mean("e")], block_size=SIZE,
                   methods={"one": true_or_false, "other": zero_or_one})  # fmt: skip
-    assert study.run(60, backend="inline", n_jobs=1).outcome.noticed == []
+    assert study.run(60, backend="inline", n_jobs=1).outcome.warnings == []
 
 
 STRICT = """
@@ -298,11 +298,11 @@ def test_the_other_process_has_another_hash_seed_than_workers(of_workers, monkey
     else:
         monkeypatch.setenv("PYTHONHASHSEED", of_workers)
     made = []
-    monkeypatch.setattr(final_checks, "_pools", {})
+    monkeypatch.setattr(second_draw, "_pools", {})
     monkeypatch.setattr(
         "joblib.externals.loky.ProcessPoolExecutor", lambda **given: made.append(given["env"])
     )
-    final_checks._pool()
+    second_draw._pool()
     assert made[0]["PYTHONHASHSEED"] != executors._hash_seed()["PYTHONHASHSEED"]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -15,7 +15,7 @@ from tests.support import INLINE
 def noticed(block_size=40, scenario=None, **methods):
     study = Study("rows", [scenario or Sample()], methods=methods, measures=[mean("estimate")],
                   block_size=block_size)  # fmt: skip
-    found = study.run(block_size, **INLINE, progress=Silent()).outcome.noticed
+    found = study.run(block_size, **INLINE, progress=Silent()).outcome.warnings
     return [text for text in found if "when they are analysed alone" in text]
 
 
@@ -94,7 +94,7 @@ def test_others_are_not_accused(method):
 def test_a_method_that_says_so_may_look_across():
     study = Study("rows", [Sample()], methods={"eb": centred}, measures=[mean("estimate")],
                   block_size=40, rules=Rules(across_replicates=("eb",)))  # fmt: skip
-    assert study.run(40, **INLINE, progress=Silent()).outcome.noticed == []
+    assert study.run(40, **INLINE, progress=Silent()).outcome.warnings == []
     with pytest.raises(StudyError, match=r"across_replicates names no method 'be'.*'eb'"):
         Study("rows", [Sample()], methods={"eb": centred}, rules=Rules(across_replicates=("be",)))
 

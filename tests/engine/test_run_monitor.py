@@ -156,7 +156,7 @@ def test_deterministic_scenarios_say_so():
     def noticed(scenario):
         notes, study = Notes(), Study("listed", [scenario], [mean("x")], block_size=SIZE)
         run = study.run(SIZE, progress=notes, **INLINE)
-        assert [f"warning: {text}" for text in run.outcome.noticed] == notes.said
+        assert [f"warning: {text}" for text in run.outcome.warnings] == notes.said
         return notes.said
 
     assert "set the class attribute deterministic = True" in noticed(Listed())[0]
@@ -167,14 +167,14 @@ def test_deterministic_scenarios_say_so():
 def test_what_was_noticed_stays_with_the_blocks(tmp_path):
     study = CASES["a generator of its own"].study_of("a generator of its own")
     study, folder = replace(study, block_size=10), {"out": tmp_path}
-    noticed = study.run(160, **INLINE, progress=Notes(), **folder).outcome.noticed
+    noticed = study.run(160, **INLINE, progress=Notes(), **folder).outcome.warnings
     assert any("generators other than streams" in text for text in noticed)
     for n_rep in (160, 170):
         result = study.run(n_rep, **INLINE, progress=Notes(), **folder)
-        assert sorted(result.outcome.noticed) == sorted(noticed)
+        assert sorted(result.outcome.warnings) == sorted(noticed)
         text = (publish(result).folder / "manifest.json").read_text()
         assert "generators other than streams" in text
-    found = study.partial_result(170, **folder).outcome.noticed
+    found = study.partial_result(170, **folder).outcome.warnings
     assert sorted(found) == sorted(noticed)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstudy.engine.work_queue import first_shares
+from simstudy.engine.tasks import first_shards
 from simstudy.store.files import Folder
 from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
@@ -17,7 +17,7 @@ ANALYSED = study_with_methods().plan().work_units
 
 def share_of_each(n_shares, n_blocks, plan=PLAN):
     """By key, the share of each block."""
-    starts = first_shares(plan, n_shares)
+    starts = first_shards(plan, n_shares)
     return {key: (np.arange(n_blocks) + start) % n_shares for key, start in starts.items()}
 
 

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from simstudy.engine.work_queue import (
+from simstudy.engine.tasks import (
     PART_OF_DONE,
     BlockId,
     BlockSet,

@@ -114,7 +114,7 @@ def test_missing_rows_are_said_at_once(table):
     )
     with pytest.warns(UserWarning, match=re.escape(said)):
         result = from_frame(table, truth=TRUTH, **COLUMNS)
-    assert result.outcome.noticed == [said]
+    assert result.outcome.warnings == [said]
 
 
 def test_a_standard_error_may_be_missing_beside_an_estimate(table):
@@ -174,7 +174,7 @@ def test_without_one_the_rest_is_there_and_it_is_said(table):
     found = from_frame(table, **COLUMNS)
     assert "bias" not in set(found.summary["measure"])
     assert "empirical_se" in set(found.summary["measure"])
-    assert found.outcome.noticed[-1] == (
+    assert found.outcome.warnings[-1] == (
         "no truth is given, so there is no bias, mse, coverage: say truth=, a number, a column, or "
         "one for each level of by"
     )
@@ -292,7 +292,7 @@ def test_a_wide_table_is_the_long_one():
         np.testing.assert_array_equal(mine.summary[name], theirs.summary[name])
         np.testing.assert_array_equal(in_order.summary[name], theirs.summary[name])
     assert list(mine.summary["method"].unique()) == ["cc", "mi"]
-    assert "estimate=['b_cc', 'b_mi']" in mine.details.given
+    assert "estimate=['b_cc', 'b_mi']" in mine.details.repeat_command
 
 
 def test_what_a_wide_table_cannot_say_is_refused():

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
 from simstudy.study import Study

@@ -73,7 +73,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         numbers = result.summary.drop(columns="reason").to_csv()
         digest = hashlib.sha256(numbers.encode()).hexdigest()
         found = {"numbers": digest, "n_blocks": result.outcome.n_blocks}
-        said = {"noticed": result.outcome.noticed, "notes": result.outcome.notes}
+        said = {"noticed": result.outcome.warnings, "notes": result.outcome.notes}
         return found | {name: lines for name, lines in said.items() if lines}
     except SimstudyError as error:
         return {"refused": str(error)}
@@ -171,9 +171,9 @@ def serve() -> None:
     import pandas  # noqa: F401 (once for all: a second and a half, with numba)
 
     import simstudy.study  # noqa: F401
-    from simstudy.engine import final_checks, loop
+    from simstudy.engine import loop, second_draw
 
-    loop.check_repeatable = lambda *_, **__: final_checks.Repeated({})  # no other process
+    loop.check_repeatable = lambda *_, **__: second_draw.Repeated({})  # no other process
     with contextlib.suppress(ImportError):
         import numba  # noqa: F401
     for line in sys.stdin:

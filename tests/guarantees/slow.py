@@ -19,8 +19,7 @@ import numpy as np
 from simstudy.design import Columns, grid
 from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.tasks import TaskFactory, draw_task
-from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.tasks import TaskFactory, draw_task, missing_blocks
 from simstudy.errors import SimstudyError
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams

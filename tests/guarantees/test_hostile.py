@@ -77,11 +77,11 @@ def assert_failures(case, result, shown, page):
 
 
 def assert_remarks(case, result, shown, page, said):
-    own = [text for text in result.outcome.noticed if not text.startswith(OF_THE_TABLE)]
-    remarks = " ".join(own if case.noticed != OF_THE_TABLE else result.outcome.noticed)
+    own = [text for text in result.outcome.warnings if not text.startswith(OF_THE_TABLE)]
+    remarks = " ".join(own if case.noticed != OF_THE_TABLE else result.outcome.warnings)
     assert bool(remarks) == bool(case.noticed), remarks
     if case.noticed:
-        assert said == result.outcome.noticed
+        assert said == result.outcome.warnings
         for text in (remarks, html.unescape(page), shown):
             assert re.search(case.noticed, text)
     assert result.warnings["replicates"].sum() == case.warned

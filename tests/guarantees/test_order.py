@@ -6,7 +6,7 @@ import pytest
 
 from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.tasks import missing_blocks
 from simstudy.store.blocks import Store
 from tests.factories import mean_study
 from tests.support import on

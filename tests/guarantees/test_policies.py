@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.output.folder import publish

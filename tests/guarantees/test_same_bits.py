@@ -25,7 +25,7 @@ from simstudy.engine import tasks
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.tasks import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
 from simstudy.store.block_files import GENERATION_KEY, PROVENANCE_KEY, RANGES_KEY, WIDTH_KEY

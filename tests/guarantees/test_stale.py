@@ -17,9 +17,9 @@ from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY
+from simstudy.store.cleaning import clean
 from simstudy.store.files import name_by_content
 from simstudy.store.run_records import BlockTimings, RunRecord
-from simstudy.store.runs import clean
 from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
@@ -179,7 +179,7 @@ def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
 SETTINGS = {
     "block size": ({"block_size": 25}, {}),
     "seed": ({}, {"seed": 2}),
-    "common random numbers": ({"rules": Rules(common=("n_obs",))}, {}),
+    "common random numbers": ({"rules": Rules(common_random_numbers=("n_obs",))}, {}),
     "missing values": ({"rules": Rules(may_be_missing=("x",))}, {}),
 }
 
@@ -224,7 +224,7 @@ def test_blocks_of_other_versions_count_once_a_sample_agrees(written, first, oth
     again = sorted(path.name for path in (longer.folder / "replicates").glob("*.parquet"))
     assert again == names, "files are not written again and again"
     looked = written.study().partial_result(90, out=tmp_path / "out")
-    assert looked.outcome.noticed == []
+    assert looked.outcome.warnings == []
 
 
 def test_blocks_of_other_versions_that_differ_are_drawn_again(
@@ -566,7 +566,7 @@ def test_looking_is_never_refused(written, first, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="stored blocks are of other code or libraries"):
         shown = written.study().partial_result(50, out=tmp_path / "out")
     pd.testing.assert_frame_equal(shown.summary, first.summary)
-    (said,) = shown.outcome.noticed
+    (said,) = shown.outcome.warnings
     assert said.startswith("stored blocks are of other code or libraries: Trial: ")
 
 

@@ -78,7 +78,7 @@ def test_the_manifest_says_how_it_was_made_and_what_was_not_drawn(published):
     assert timedelta(0) <= age < timedelta(minutes=10)
     assert manifest["versions"]["numpy"] == np.__version__
     assert set(manifest["inputs"]) == {"digest", "blocks"}
-    assert manifest["inputs"]["blocks"] == result.details.store.origins(result.details.drawn_sizes)
+    assert manifest["inputs"]["blocks"] == result.details.store.origins(result.details.unit_sizes)
     assert set(manifest) >= {"files", "python", "machine", "git", "publish_seconds"}
 
 

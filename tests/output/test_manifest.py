@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from simstudy import load
 from simstudy.measures import mean
 from simstudy.output.folder import publish
@@ -14,7 +12,7 @@ from tests.output.standing import manifest_of
 def test_a_folder_says_what_it_holds_and_that_nobody_has_published_it(tmp_path):
     result = mean_study().run(60, out=tmp_path)
     there = {path.name for path in result.folder.iterdir()} - {"replicates"}
-    assert there == {"summary.parquet", "scenarios.parquet", "cells.parquet", "manifest.json"}
+    assert there == {"scenarios.parquet", "cells.parquet", "manifest.json"}
     manifest = manifest_of(result.folder)
     assert manifest["replicates_per_scenario"] == 60
     assert manifest["published"] is False
@@ -23,29 +21,26 @@ def test_a_folder_says_what_it_holds_and_that_nobody_has_published_it(tmp_path):
     assert set(manifest["files"]) == there - {"manifest.json"}
 
 
-def test_a_measure_that_cannot_be_taken_costs_no_blocks(tmp_path):
+def test_a_run_computes_no_measure_of_all_replicates(tmp_path):
     """What comes of a whole run may raise although its first block did not."""
-    lost = []
+    sizes = []
 
     def taken(columns):
-        if len(columns["estimate"]) > 50:
-            lost.append(1)
-            raise ZeroDivisionError("a defect")
+        sizes.append(len(columns["estimate"]))
         return (columns["estimate"],)
 
-    fragile = replace(mean("estimate", name="fragile"), terms=taken)
-    study = replace(mean_study(), measures=[fragile])
-    result = study.run(100, out=tmp_path)
-    assert lost
-    assert not (result.folder / "manifest.json").exists()
-    with pytest.raises(ZeroDivisionError):
-        _ = result.summary
+    watched = replace(mean("estimate", name="watched"), terms=taken)
+    result = replace(mean_study(), measures=[watched]).run(100, out=tmp_path)
+    assert set(sizes) == {result.plan.block_size}
+    assert (result.folder / "manifest.json").exists()
+    assert len(result.summary)
+    assert max(sizes) > result.plan.block_size
 
 
 def test_the_last_run_is_explained_and_what_was_published_stays(tmp_path):
     def stands():
         found = load(tmp_path / "toy")
-        assert set(found.summary["n_rep"]) == {found.manifest["replicates_per_scenario"]}
+        assert {*found.n_rep.values()} == {found.manifest["replicates_per_scenario"]}
         return found.manifest["replicates_per_scenario"]
 
     for n_rep in (40, 80, 20):
@@ -60,9 +55,9 @@ def test_the_last_run_is_explained_and_what_was_published_stays(tmp_path):
 
 def test_an_output_that_was_lost_is_made_again(tmp_path):
     folder = mean_study().run(40, out=tmp_path).folder
-    (folder / "summary.parquet").unlink()
+    (folder / "scenarios.parquet").unlink()
     mean_study().run(40, out=tmp_path)
-    assert len(load(folder).summary)
+    assert len(load(folder).replicates)
 
 
 def test_shares_explain_nothing(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simstudy.design import grid
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, Rules
 from simstudy.provenance.streams import Streams, generator
 
 STREAM = Streams(seed=1, study="toy/50", scenario="Mean(n_obs=3)", block=0)
@@ -23,8 +23,8 @@ class Trial:
 
 
 def plan_of(*scenarios, **changes):
-    plan = Plan("trial", 1, scenarios, {}, block_size=20)
-    return replace(plan, **changes)
+    rules = Rules(common_random_numbers=changes.pop("common_random_numbers", ()))
+    return replace(Plan("trial", 1, scenarios, {}, block_size=20, rules=rules), **changes)
 
 
 def data(plan, scenario, block=0, purpose="data"):
@@ -93,7 +93,7 @@ def test_block_size_seed_and_name_belong_to_the_study_and_nothing_else(change, m
 
 
 def test_common_factors_share_their_random_numbers_and_only_they():
-    plan = plan_of(Trial(0), Trial(1), common=("k", "alpha"))
+    plan = plan_of(Trial(0), Trial(1), common_random_numbers=("k", "alpha"))
     assert data(plan, Trial(0)) == data(plan, Trial(1, alpha=0.1))
     assert data(plan, Trial(0)) != data(plan, Trial(0, n_obs=11))
 

@@ -104,7 +104,7 @@ def write_report(
         "failures": _failures(result.failures),
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
-        "again": result.details.given or manifest.get("command") or _in_python(manifest),
+        "again": result.details.repeat_command or manifest.get("command") or _in_python(manifest),
         "made": _made(manifest),
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
@@ -115,7 +115,7 @@ def write_report(
         size=format_size(result),
         n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * result.details.level:g}%", run_time=format_run_time(result),
-        given=bool(result.details.given),
+        given=bool(result.details.repeat_command),
         sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip

@@ -42,7 +42,7 @@ def _result(published, folder, manifest):
         folder=folder,
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
         n_failed=0,
-        details=SimpleNamespace(measures=(), level=0.95, value_labels={}, given=""),
+        details=SimpleNamespace(measures=(), level=0.95, value_labels={}, repeat_command=""),
         summary=pd.read_parquet(published / "summary.parquet"),
         claims=pd.read_parquet(published / "claims.parquet"),
         warnings=pd.DataFrame(),

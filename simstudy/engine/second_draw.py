@@ -1,13 +1,8 @@
-"""Checks of stored blocks after a run, for errors that no replicate shows.
+"""The second drawing: some of the first blocks are drawn again in another process.
 
-Some of the first blocks are drawn again in another process and compared bit by bit. That process
-has another hash seed, runs at another time, has new generators, and draws in another order. So the
-comparison finds numbers that depend on generators other than the streams, the order of sets, the
-time, the network, or blocks that were drawn before.
-
-The spread of block means is compared with that of independent replicates. If replicates of a block
-share a random number, block means differ more. If blocks repeat the same values, block means do not
-differ at all. Both make Monte Carlo errors too small.
+They are compared bit by bit. That process has another hash seed, runs at another time, has new
+generators, and draws in another order. So the comparison finds numbers that depend on generators
+other than the streams, the order of sets, the time, the network, or blocks that were drawn before.
 """
 
 import atexit
@@ -21,16 +16,15 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import AnyScenario
-from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
 from simstudy.engine.block import draw_block
 from simstudy.engine.executors import (
     begin_worker,
@@ -40,12 +34,10 @@ from simstudy.engine.executors import (
     until_taken,
 )
 from simstudy.engine.graceful_stop import BlockTimeoutError
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
-from simstudy.engine.rng_checks import is_deterministic
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe
-from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import ERROR, NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
@@ -60,9 +52,6 @@ IDLE_SECONDS = 300.0  # time without a check after which the process ends
 
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
-
-unhurried: ContextVar[bool] = ContextVar("unhurried", default=False)
-"""Whether the check may take as long as it needs, for `Study.check`."""
 
 
 class Repeated(NamedTuple):
@@ -127,12 +116,13 @@ def check_repeatable(
     code
         Code that the process must have loaded; None for no check.
     run_seconds
-        Duration of the run, in seconds. The check may take 5% of it, or two seconds if that is
-        more, in processor time of the other process, without its start and imports.
+        Duration of the run, in seconds; infinite for no limit. The check may take 5% of it, or two
+        seconds if that is more, in processor time of the other process, without its start and
+        imports.
     block_seconds
         Time for a block, by key.
     """
-    left = math.inf if unhurried.get() else max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
     order = _last_of_each_kind_first(plan, keys)
     kinds = {key: _kind_of(plan, key) for key in order}
     share = left / max(1, len(set(kinds.values())))
@@ -149,12 +139,14 @@ def check_repeatable(
             why = why or describe(error) or "it took too long"
             break
         left -= answer.seconds
-        rows = _stored_rows(store, key, drawn)
-        if answer.digests is None and not _all_failed(rows):
+        rows = store.rows_between(key, drawn.block, drawn.block + 1)
+        rows = rows.slice(0, drawn.plan.block_size)
+        all_failed = ERROR in rows.column_names and not rows.column(ERROR).null_count
+        if answer.digests is None and not all_failed:
             why = why or answer.why
             continue
         done.add(kinds[key])
-        stored, made = digests_of(rows, plan.unrepeatable), (answer.digests or {}).items()
+        stored, made = digests_of(rows, plan.rules.unrepeatable), (answer.digests or {}).items()
         if differing := [name for name, digest in made if stored.get(name) != digest]:
             found[key] = differing
     unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
@@ -169,11 +161,10 @@ def _kind_of(plan: Plan, key: str) -> str:
 
 def _last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
     """Order keys so that each scenario class and each method comes early, the last ones first."""
-    n_before: dict[str, int] = {}
-    order = {}
+    n_of_kind, order = Counter[str](), dict[str, int]()
     for key in reversed(list(keys)):
-        kind = _kind_of(plan, key)
-        order[key] = n_before[kind] = n_before.get(kind, 0) + 1
+        n_of_kind[_kind_of(plan, key)] += 1
+        order[key] = n_of_kind[_kind_of(plan, key)]
     return sorted(order, key=order.__getitem__)
 
 
@@ -185,26 +176,14 @@ def _order(
     only = plan.only([plan.keys[key]])
     block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
     before = (block + 1) % FIRST_BLOCKS if 2 * block_seconds < share else None
-    if block_seconds > share and _draws_one_by_one(plan.keys[key]):
+    unit = plan.keys[key]
+    is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
+    draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
+    if block_seconds > share and draws_one_by_one:  # each replicate has its own generators
         n_rows = max(MIN_ROWS, int(plan.block_size * share / block_seconds))
         if n_rows < plan.block_size:
             only = replace(only, block_size=n_rows, full_size=plan.block_size)
     return _Order(code, only, block, before, left)
-
-
-def _draws_one_by_one(drawn: AnyScenario) -> bool:
-    """Whether each replicate has its own generator, for its data and for the method."""
-    is_method = isinstance(drawn, Analysed) and isinstance(drawn.method.function, EachReplicate)
-    return is_method and hasattr(base_scenario(drawn), "draw_one")
-
-
-def _stored_rows(store: Store, key: str, drawn: _Order) -> pa.Table:
-    rows = store.rows_between(key, drawn.block, drawn.block + 1)
-    return rows.slice(0, drawn.plan.block_size)
-
-
-def _all_failed(rows: pa.Table) -> bool:
-    return ERROR in rows.column_names and not rows.column(ERROR).null_count
 
 
 def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
@@ -325,134 +304,8 @@ def _digests_here(payload: bytes) -> _Answer:
                 block = draw_block(plan, scenario, order.block)
         if block.n_failed == plan.block_size:
             return answer(None, f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}")
-        return answer(digests_of(block_table(plan, [block]), plan.unrepeatable))
+        return answer(digests_of(block_table(plan, [block]), plan.rules.unrepeatable))
     except BlockTimeoutError:
         return answer(None, "its time was over")
     except BaseException as error:  # the run itself reports failures
         return answer(None, f"drawing failed there: {describe(error)}")
-
-
-# ---------------------------------------------------------------- spread of block means
-LEVEL = 2e-8  # significance level for all tests of a run; false alarms may be ten times as frequent
-MIN_BLOCKS, MAX_BLOCKS = 5, 200
-MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of their number
-MAX_SECONDS = 1.0  # time after which no further scenario is tested
-MAX_CELLS = 8  # tested cells per column with axes
-MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
-
-
-class Spread(NamedTuple):
-    """Block means of a column that differ too much, or not at all.
-
-    Attributes
-    ----------
-    ratio
-        Variance of the block means of ranks, divided by that for independent replicates.
-    """
-
-    key: str
-    column: str
-    ratio: float
-
-
-def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
-    """Find columns whose block means contradict independent replicates.
-
-    Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
-    than 1e-6, whatever the distribution of the columns.
-
-    Parameters
-    ----------
-    keys
-        Keys of scenarios (or scenarios and methods); those with fewer than five blocks are skipped.
-    group_size
-        Number of consecutive replicates that may depend on each other: the test uses their means.
-    """
-    end = time.monotonic() + MAX_SECONDS
-    found: list[tuple[Spread, float]] = []
-    n_tests = 0
-    for key in keys:
-        n_blocks = min(store.n_blocks(key), MAX_BLOCKS)
-        if time.monotonic() > end or n_blocks < MIN_BLOCKS or is_deterministic(plan.keys[key]):
-            continue
-        names = sorted({name for names in plan.reads.values() for name in names})
-        table = store.read(key, n_blocks * plan.block_size, names)
-        for name, values in _columns(plan, table):
-            n_tests += 1
-            ratio, p_value = block_spread(values.reshape(n_blocks, -1))
-            found.append((Spread(key, name, ratio), p_value))
-    return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
-
-
-def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the numeric columns without missing values, cell by cell, as means of groups."""
-    for name in table.column_names:
-        matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
-        for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
-            if np.isfinite(cell).all():
-                yield name, cell.reshape(-1, plan.group_size).mean(axis=1)
-
-
-def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
-    """Return numbers with one row per replicate; None for other types or missing values."""
-    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        column = pc.list_flatten(column)
-    kind = column.type
-    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-    if not is_number or column.null_count or not n_rows or len(column) % n_rows:
-        return None
-    matrix: np.ndarray = column.to_numpy().astype(float).reshape(n_rows, -1)
-    return matrix
-
-
-def block_spread(values: np.ndarray) -> tuple[float, float]:
-    """Compare block means of ranks with those of independent replicates (Kruskal-Wallis test).
-
-    The chi-square distribution of the statistic holds far in its tail only if rare values, such as
-    few rejections, are frequent enough in each block. Otherwise consecutive blocks are joined.
-
-    Parameters
-    ----------
-    values
-        Values of shape `(n_blocks, n_rep)`.
-
-    Returns
-    -------
-    ratio, p_value : float
-        Variance of the block means over that of independent replicates, about 1 if they are
-        independent, and the p-value. It is 0 if all blocks have the same values, and 1 if there
-        are too few blocks.
-
-    References
-    ----------
-    Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
-    """
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
-    if len(counts) < 2:
-        return 1.0, 1.0
-    if (values == values[0]).all() and len(counts) >= MIN_VALUES:
-        return 0.0, 0.0
-    scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
-    groups = _joined(scores)
-    n_groups, size = groups.shape
-    if n_groups < MIN_BLOCKS or size < 2:
-        return 1.0, 1.0
-    statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
-    return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
-
-
-def _joined(scores: np.ndarray) -> np.ndarray:
-    """Join consecutive blocks of scores until chi-square quantiles hold for their means.
-
-    For a rare value of probability p, the squared skewness and the excess kurtosis are about 1/p.
-    With k blocks, in each of which it is expected m times, tail probabilities of 1e-9 are at most
-    ten times as large as those of chi-square if m * sqrt(k) is at least 45 (by importance sampling
-    of multinomial counts).
-    """
-    n_blocks, size = scores.shape
-    skewness, kurtosis = (scores**3).mean(), (scores**4).mean()
-    needed = MIN_EVENTS * max(skewness**2, kurtosis - 3, 0) / size
-    n_joined = max(1, math.ceil(needed**2 / n_blocks))
-    n_groups = n_blocks // n_joined
-    return scores[: n_groups * n_joined].reshape(n_groups, n_joined * size)

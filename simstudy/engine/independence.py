@@ -1,0 +1,306 @@
+"""Checks that replicates are independent, for mistakes that raise no error.
+
+A mean without `axis=1`, or centring across replicates, makes rows depend on each other. So a few
+rows of each method's first block are analysed again on their own. If the method cannot analyse so
+few, half of the rows are analysed again, each twice and in another order.
+
+After the run the spread of block means is compared with that of independent replicates. If
+replicates of a block share a random number, block means differ more. If blocks repeat the same
+values, block means do not differ at all. Both make Monte Carlo errors too small.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.design.plan import Plan, WorkUnit, parameters_of
+from simstudy.engine.columns import validate_columns
+from simstudy.engine.error_policy import BlockContext
+from simstudy.engine.methods import EachReplicate, call_method
+from simstudy.errors import StudyError
+from simstudy.lazy import pc, special
+from simstudy.provenance.streams import Streams
+from simstudy.store.arrow_schema import NOT_COMPARED
+from simstudy.store.blocks import Store
+
+NO_STREAMS, ROWS_DIFFER, SHARED = "no streams", "rows differ", "shared"
+MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
+
+N_ROWS = 4  # rows that are analysed again
+RTOL = 1e-6  # an iterative method may stop at another step if there are fewer rows
+MIN_ROWS = 2 * N_ROWS  # replicates in a block that is checked
+
+
+# ---------------------------------------------------------------- streams
+def is_deterministic(value: object) -> bool:
+    """Whether a scenario declares itself deterministic."""
+    return bool(getattr(getattr(value, "scenario", value), "deterministic", False))
+
+
+def check_streams(
+    context: BlockContext, scenario: object, streams: Streams, columns: Any, n_rep: int
+) -> None:
+    """Record that replicates differ although no random stream was used."""
+    events = context.rng_events
+    if events is None or streams.asked or is_deterministic(scenario):
+        return
+    if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
+        events[NO_STREAMS] = None
+
+
+def _differs(array: Any, n_rep: int) -> bool:
+    """Whether an array has replicates that are not all equal."""
+    if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n_rep:
+        return False
+    few = array[:MAX_ROWS_COMPARED]
+    if few.dtype.kind not in "biuf":
+        return False
+    is_number = ~np.isnan(few) & ~np.isnan(few[:1])
+    return bool(((few != few[:1]) & is_number).any())
+
+
+def check_shared(
+    context: BlockContext,
+    data: Mapping[str, Any],
+    draw_other: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Record a random array that is the same for all replicates of a block.
+
+    Parameters
+    ----------
+    data
+        Data that `draw` returned.
+    draw_other
+        Function that draws another block: a fixed design is the same there, a random one is not.
+    """
+    events = context.rng_events
+    if events is None:
+        return
+    alike = [name for name, array in data.items() if _is_repeated(array)]
+    if not alike:
+        return
+    with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
+        other = draw_other()
+        if any(not np.array_equal(data[name], other[name]) for name in alike):
+            events[SHARED] = None
+
+
+def _is_repeated(array: Any) -> bool:
+    """Whether all replicates of an array of floats are equal, but not all of its numbers."""
+    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < MIN_ROWS:
+        return False
+    is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
+    return is_drawn and bool((array == array[:1]).all())
+
+
+# ---------------------------------------------------------------- rows that depend on each other
+def check_rows(
+    context: BlockContext,
+    plan: Plan,
+    scenario: WorkUnit,
+    streams: Streams,
+    data: Mapping[str, Any],
+    result: Any,
+) -> None:
+    """Record a method of whole blocks whose rows depend on other rows.
+
+    Methods with random numbers are not checked, nor those named in `across_replicates`.
+
+    Parameters
+    ----------
+    data
+        Data of the whole block: arrays with the replicate first, and constants.
+    result
+        Columns that the method returned for the whole block.
+    """
+    events, method = context.rng_events, scenario.method
+    if events is None or isinstance(method.function, EachReplicate):
+        return
+    asked = {each.name for each in parameters_of(method.function)}
+    may_differ = method.name in plan.rules.across_replicates or "streams" in asked
+    has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
+    if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
+        return
+    try:
+        columns = validate_columns(plan, scenario, result, "it")
+    except StudyError:  # the check of the block raises it
+        return
+    given = (plan, scenario, streams, data, columns)
+    some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
+    verdict = _differ(some, *given)
+    if verdict is None:  # too few rows for the method: half of the rows, each twice
+        half = np.repeat(np.arange(plan.block_size // 2), 2)
+        twice = np.resize(np.random.default_rng(0).permutation(half), plan.block_size)
+        verdict = _differ(twice, *given)
+    if verdict:
+        events[ROWS_DIFFER] = None
+
+
+def _differ(
+    rows: np.ndarray,
+    plan: Plan,
+    scenario: WorkUnit,
+    streams: Streams,
+    data: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
+) -> bool | None:
+    """Whether rows have other results if analysed on their own; None if they cannot be."""
+    some = {n: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for n, x in data.items()}
+    few = replace(plan, block_size=len(rows))
+    try:
+        with np.errstate():  # changes by the method end with the call
+            made = call_method(scenario, some, streams, len(rows))
+        found = validate_columns(few, scenario, made, "it")
+    except StudyError:  # for example not one row per replicate
+        return True
+    except Exception:  # a method may need more rows than these
+        return None
+    both = columns.keys() & found.keys()
+    return not all(_agree(columns[name], found[name], rows) for name in both)
+
+
+def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether rows are equal up to rounding (infinite values exactly); texts are not compared."""
+    if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
+        return True
+    expected = full[rows] if full.ndim else full
+    if expected.shape != alone.shape and full.ndim:
+        return False
+    expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
+    is_finite = np.isfinite(expected)
+    if not np.array_equal(expected[~is_finite], alone[~is_finite], equal_nan=True):
+        return False
+    spread = np.max(np.abs(expected[is_finite]), initial=0.0)
+    return np.allclose(expected[is_finite], alone[is_finite], rtol=RTOL, atol=RTOL * spread)
+
+
+# ---------------------------------------------------------------- spread of block means
+LEVEL = 2e-8  # significance level for all tests of a run; false alarms may be ten times as frequent
+MIN_BLOCKS, MAX_BLOCKS = 5, 200
+MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of their number
+MAX_SECONDS = 1.0  # time after which no further scenario is tested
+MAX_CELLS = 8  # tested cells per column with axes
+MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
+
+
+class Spread(NamedTuple):
+    """Block means of a column that differ too much, or not at all.
+
+    Attributes
+    ----------
+    ratio
+        Variance of the block means of ranks, divided by that for independent replicates.
+    """
+
+    key: str
+    column: str
+    ratio: float
+
+
+def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
+    """Find columns whose block means contradict independent replicates.
+
+    Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
+    than 1e-6, whatever the distribution of the columns.
+
+    Parameters
+    ----------
+    keys
+        Keys of scenarios (or scenarios and methods); those with fewer than five blocks are skipped.
+    group_size
+        Number of consecutive replicates that may depend on each other: the test uses their means.
+    """
+    end = time.monotonic() + MAX_SECONDS
+    found: list[tuple[Spread, float]] = []
+    n_tests = 0
+    for key in keys:
+        n_blocks = min(store.n_blocks(key), MAX_BLOCKS)
+        if time.monotonic() > end or n_blocks < MIN_BLOCKS or is_deterministic(plan.keys[key]):
+            continue
+        names = sorted({name for names in plan.reads.values() for name in names})
+        table = store.read(key, n_blocks * plan.block_size, names)
+        for name, values in _columns(plan, table):
+            n_tests += 1
+            ratio, p_value = block_spread(values.reshape(n_blocks, -1))
+            found.append((Spread(key, name, ratio), p_value))
+    return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
+
+
+def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the numeric columns without missing values, cell by cell, as means of groups."""
+    for name in table.column_names:
+        matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
+        for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
+            if np.isfinite(cell).all():
+                yield name, cell.reshape(-1, plan.rules.group_size).mean(axis=1)
+
+
+def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
+    """Return numbers with one row per replicate; None for other types or missing values."""
+    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        column = pc.list_flatten(column)
+    kind = column.type
+    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if not is_number or column.null_count or not n_rows or len(column) % n_rows:
+        return None
+    matrix: np.ndarray = column.to_numpy().astype(float).reshape(n_rows, -1)
+    return matrix
+
+
+def block_spread(values: np.ndarray) -> tuple[float, float]:
+    """Compare block means of ranks with those of independent replicates (Kruskal-Wallis test).
+
+    The chi-square distribution of the statistic holds far in its tail only if rare values, such as
+    few rejections, are frequent enough in each block. Otherwise consecutive blocks are joined.
+
+    Parameters
+    ----------
+    values
+        Values of shape `(n_blocks, n_rep)`.
+
+    Returns
+    -------
+    ratio, p_value : float
+        Variance of the block means over that of independent replicates, about 1 if they are
+        independent, and the p-value. It is 0 if all blocks have the same values, and 1 if there
+        are too few blocks.
+
+    References
+    ----------
+    Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
+    """
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
+    if len(counts) < 2:
+        return 1.0, 1.0
+    if (values == values[0]).all() and len(counts) >= MIN_VALUES:
+        return 0.0, 0.0
+    scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
+    groups = _joined(scores)
+    n_groups, size = groups.shape
+    if n_groups < MIN_BLOCKS or size < 2:
+        return 1.0, 1.0
+    statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
+    return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
+
+
+def _joined(scores: np.ndarray) -> np.ndarray:
+    """Join consecutive blocks of scores until chi-square quantiles hold for their means.
+
+    For a rare value of probability p, the squared skewness and the excess kurtosis are about 1/p.
+    With k blocks, in each of which it is expected m times, tail probabilities of 1e-9 are at most
+    ten times as large as those of chi-square if m * sqrt(k) is at least 45 (by importance sampling
+    of multinomial counts).
+    """
+    n_blocks, size = scores.shape
+    skewness, kurtosis = (scores**3).mean(), (scores**4).mean()
+    needed = MIN_EVENTS * max(skewness**2, kurtosis - 3, 0) / size
+    n_joined = max(1, math.ceil(needed**2 / n_blocks))
+    n_groups = n_blocks // n_joined
+    return scores[: n_groups * n_joined].reshape(n_groups, n_joined * size)
