@@ -26,7 +26,6 @@ from simstudy.output.report.study_page import read_as
 from simstudy.remote import Place
 from simstudy.tables.summary import Labels, Readings, as_words
 
-EXPLORER = "explore.html"
 SCRIPT = "explore.js"
 DIGITS = 6  # significant digits of estimates on the page; errors have one less
 MAX_REPLICATES = 100_000  # rows of replicates that the page holds
@@ -143,7 +142,7 @@ def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) 
     columns = {"estimate": (estimate, DIGITS), "mcse": (mcse, DIGITS - 1)}
     for name, side in (("lower", -1), ("upper", 1)):
         limit = frame[name].to_numpy(dtype=float, na_value=np.nan) if name in frame else np.nan
-        columns["below" if side < 0 else "above"] = (side * (limit - estimate) / unit, DIGITS - 1)
+        columns["_below" if side < 0 else "_above"] = (side * (limit - estimate) / unit, DIGITS - 1)
     for name in ("exact", "n_rep", "n_failed"):
         if name in frame:
             columns[name] = (frame[name].to_numpy(dtype=float, na_value=np.nan), 2 * DIGITS)
@@ -152,18 +151,11 @@ def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) 
         name: [_number(v, digits) for v in column.tolist()]
         for name, (column, digits) in columns.items()
     }
-    warnings = [
-        frame[name].fillna("").astype(str)
-        for name in ("reason", "warning", "remark")
-        if name in frame
-    ]
-    texts = (
-        ["; ".join(filter(None, row)) for row in zip(*warnings, strict=True)]
-        if warnings
-        else [""] * len(frame)
-    )
-    made["texts"] = list(dict.fromkeys(["", *texts]))
-    made["values"]["warning"] = [made["texts"].index(text) for text in texts]
+    texts = frame.reindex(columns=["reason", "warning"]).astype(object).fillna("").to_numpy()
+    warnings = ["; ".join(filter(None, row)) for row in texts]
+    made["texts"] = list(dict.fromkeys(["", *warnings]))
+    places = {text: place for place, text in enumerate(made["texts"])}
+    made["values"]["warning"] = [places[text] for text in warnings]
     return made
 
 
@@ -281,7 +273,7 @@ def _zip_columns(
     missed[np.isnan(low + high)] = np.nan
     ranks = pd.Series(missed).groupby(cell)
     rank = 100 * (ranks.rank(method="first") - 0.5) / ranks.transform("count")
-    columns = {"zip_low": low, "zip_high": high, "zip_rank": rank.to_numpy()}
+    columns = {"_low": low, "_high": high, "_rank": rank.to_numpy()}
     return columns, truth or "the mean of the estimates"
 
 

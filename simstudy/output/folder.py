@@ -13,9 +13,10 @@ from simstudy.analysis.result import SUMMARY, Result
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.output.explorer import EXPLORER, write_explorer
+from simstudy.output.explorer import write_explorer
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.manifest import (
+    EXPLORER,
     FIGURES,
     REPORT,
     TABLES,

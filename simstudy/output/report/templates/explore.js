@@ -14,7 +14,7 @@ const [SOUND, DOUBTFUL] = ["without warnings", "with warnings or failures"];
 for (const { values, packed = {} } of Object.values(tables)) {
   const limit = (multiple, sign) => multiple.map((times, row) => times === null ? null // of the MCSE
     : +(values.estimate[row] + sign * times * (values.mcse[row] || 1)).toPrecision(6));
-  if (values.below) [values.lower, values.upper] = [limit(values.below, -1), limit(values.above, 1)];
+  if (values._below) [values.lower, values.upper] = [limit(values._below, -1), limit(values._above, 1)];
   const finite = (value) => (Number.isNaN(value) ? null : value);
   for (const name in packed) values[name] = Array.from(new Float32Array(bytes(packed[name]).buffer), finite);
 }
@@ -22,7 +22,7 @@ for (const { values, packed = {} } of Object.values(tables)) {
 // What is chosen
 let choice = new Map(), usual = new Map(), hidden = new Set();
 const chosen = (name) => choice.get(name), isView = (name) => chosen("show") === name;
-const table = () => tables[chosen("show")] ?? tables.replicates, isSummary = () => "below" in table().values;
+const table = () => tables[chosen("show")] ?? tables.replicates, isSummary = () => "_below" in table().values;
 const place = (name) => table().factors.findIndex((factor) => factor.name === name);
 const factorOf = (role) => table().factors[place(chosen(role))];
 const levelOf = (role, row) => table().at[place(chosen(role))]?.[row] ?? 0;
@@ -32,7 +32,6 @@ const isPaired = tables.replicates?.factors.find(isMethod)?.levels.length > 1;
 const views = [...Object.keys(tables), ...(isPaired ? [PAIRS] : []), ...(interval ? [ZIP] : [])];
 const filters = () => varying().filter((each) =>
   !ROLES.some((role) => chosen(role) === each.name) && !(isView(PAIRS) && isMethod(each)));
-const isPrivate = (name) => /^(below|above|zip_.*)$/.test(name);
 const together = (levels) => (isView(ZIP) ? levels : [ALL, ...levels]); // ranks are those within a cell
 
 function menusOf() { // the options of each menu of a view, and the usual one
@@ -42,11 +41,9 @@ function menusOf() { // the options of each menu of a view, and the usual one
   const listed = (some) => [NONE, ...some.map(({ name }) => name)];
   const colour = [listed(few), color === x ? NONE : color?.name], panels = [listed(factors)];
   const scale = [["automatic", "linear", "logarithmic x", "logarithmic y", "both logarithmic"]];
-  const values = Object.keys(table().packed ?? {}).filter((name) => !isPrivate(name));
-  if (isView(PAIRS)) {
-    const { levels } = ofMethods, others = [listed(factors.filter((each) => each !== ofMethods))];
-    return { values: [values], x: [levels], y: [levels, levels[1]], panels: others, scale };
-  }
+  const values = Object.keys(table().packed ?? {}).filter((name) => name[0] !== "_");
+  const levels = ofMethods?.levels, others = [listed(factors.filter((each) => each !== ofMethods))];
+  if (isView(PAIRS)) return { values: [values], x: [levels], y: [levels, levels[1]], panels: others, scale };
   if (isView(ZIP)) return { panels: [listed(factors), ofMethods?.name] };
   if (!isSummary()) return { x: [values], y: [values, values[1]], colour, panels, scale };
   const measure = [table().factors[place("measure")].levels], order = [["as declared", "by value"]];
@@ -72,11 +69,11 @@ function read() { // the address, as far as it names what is there
   hidden = new Set(asked.getAll("without").filter((level) => factorOf("colour")?.levels.includes(level)));
 }
 
-function choose(name, value) { // to the address; without a name what is hidden changed
+function choose(name, value) { // to the address
+  if (["show", "colour"].includes(name) && chosen(name) !== value) hidden.clear();
   if (name === "show") choice.clear();
-  if (name === "show" || name === "colour") hidden.clear();
-  for (const role of ROLES) if (name && role !== name && chosen(role) === value) choice.set(role, NONE);
-  if (name) choice.set(name, value);
+  for (const role of ROLES) if (role !== name && chosen(role) === value) choice.set(role, NONE);
+  choice.set(name, value);
   const own = [...choice].filter(([each, text]) => usual.get(each) !== text);
   const address = new URLSearchParams([...own, ...[...hidden].map((level) => ["without", level])]);
   if (`#${address}` === (location.hash || "#")) refresh();
@@ -124,7 +121,8 @@ function legend() { // a button for each level of the colour, which leaves it ou
     const sample = make("svg", { viewBox: "-8 -6 16 12", "aria-hidden": "true" }, button);
     make("path", { d: SHAPES[at % SHAPES.length], fill: COLORS[at % COLORS.length] }, sample);
     button.append(` ${level}`);
-    button.addEventListener("click", () => choose(hidden.delete(level) ? "" : hidden.add(level) && ""));
+    button.addEventListener("click", () =>
+      choose("colour", chosen("colour"), hidden.delete(level) || hidden.add(level)));
     if (at === focused) button.focus();
   });
 }
@@ -149,7 +147,7 @@ function points() { // what is drawn
       isHollow: doubtful(row) }));
   }
   if (isView(ZIP)) return rows().map((row) => { // intervals less the truth, at the rank by which they miss
-    const [left, right, y] = ["zip_low", "zip_high", "zip_rank"].map((name) => of(name, row));
+    const [left, right, y] = ["_low", "_high", "_rank"].map((name) => of(name, row));
     return point(row, { x: left, y, left, right, series: left <= 0 && right >= 0 ? 0 : 1 });
   });
   if (!isView(PAIRS)) return rows().map((row) => point(row, { x: of(chosen("x"), row), y: of(chosen("y"), row) }));
@@ -206,7 +204,7 @@ function show() {
   const all = points(), fits = (value, axis) => value !== null && (value > 0 || !isLogarithmic(axis));
   const some = all.filter(({ x, y }) => fits(y, "y") && (isSummary() || fits(x, "x")));
   const every = (...of) => some.flatMap((point) => of.map((each) => point[each])).filter((each) => each != null);
-  const levels = [...new Set(every("level"))], lines = levels.length < 4 ? levels : [];
+  const levels = [...new Set(every("level"))].filter((level) => fits(level, "y")), lines = levels.slice(0, 3);
   const [across, up] = isView(PAIRS) ? [["x", "y"], ["x", "y"]] : [["x", "right"], ["y", "low", "high", "exact"]];
   const x = isSummary() ? levelAxis(some) : axisOf(every(...across), isLogarithmic("x"));
   const y = axisOf([...every(...up), ...lines], isLogarithmic("y"));
@@ -246,8 +244,7 @@ function plot(frame, inside, heading, { x, y, lines, isJoined }) {
     "aria-label": `${label}; arrow keys go through the marks` }, frame);
   const across = (share) => left + share * (right - left), up = (share) => bottom - share * (bottom - top);
   const X = (value) => across(x.share(value)), Y = (value) => up(y.share(value));
-  const line = (x1, y1, x2, y2, more, to = svg) =>
-    make("line", { x1, x2, y1, y2, stroke: "currentColor", ...more }, to);
+  const line = (x1, y1, x2, y2, own, to = svg) => make("line", { x1, x2, y1, y2, stroke: "currentColor", ...own }, to);
   const print = (px, py, words, more) => make("text", { x: px, y: py, "text-anchor": "middle", ...more }, svg, words);
   print(left, 15, heading, { "font-weight": 600, "text-anchor": "start" });
   for (const [share, words] of y.marks) {
@@ -280,7 +277,7 @@ function plot(frame, inside, heading, { x, y, lines, isJoined }) {
       const bar = (x1, y1, x2, y2, more) => line(x1, y1, x2, y2, { stroke, "stroke-width": 1.5, ...more }, mark);
       if (isView(ZIP)) bar(X(point.left), py, X(point.right), py, { "stroke-width": 0.7 });
       if (low != null && high != null && Number.isFinite(Y(low))) bar(px, Y(low), px, Y(high));
-      if (exact != null) bar(px - 7, Y(exact), px + 7, Y(exact), { stroke: "currentColor" });
+      if (exact != null && Number.isFinite(Y(exact))) line(px - 7, Y(exact), px + 7, Y(exact), {}, mark);
       const ink = { fill: isHollow ? "var(--page)" : stroke, stroke, "stroke-width": isHollow ? 1.5 : 0 };
       const shape = { d: SHAPES[at % SHAPES.length], transform: `${move} scale(${size})`, "fill-opacity": size };
       if (!isView(ZIP)) make("path", { ...shape, ...ink }, mark);
@@ -304,8 +301,7 @@ function follow(svg) { // a mark tells its numbers: under the pointer, by touch,
   const marks = [...svg.querySelectorAll(".mark")];
   const open = ({ target }) => {
     const mark = target.closest(".mark"), box = (mark ?? svg).getBoundingClientRect();
-    tip.hidden = !mark;
-    tip.textContent = mark?.getAttribute("aria-label") ?? "";
+    Object.assign(tip, { hidden: !mark, textContent: mark?.getAttribute("aria-label") ?? "" });
     const left = Math.min(box.right, document.documentElement.clientWidth - tip.offsetWidth - 8);
     tip.style.cssText = `left: ${Math.max(8, left) + scrollX}px; top: ${box.bottom + 4 + scrollY}px`;
   };
@@ -324,7 +320,7 @@ function follow(svg) { // a mark tells its numbers: under the pointer, by touch,
 // What is seen, as a table and as files
 function cells(some) {
   const { values, at, texts } = table(), columns = varying();
-  const own = Object.keys(values).filter((name) => !isPrivate(name));
+  const own = Object.keys(values).filter((name) => name[0] !== "_");
   const value = (name, row) => (name === "warning" ? texts[values[name][row]] : values[name][row]) ?? "";
   const level = ({ name, levels }, row) => levels[at[place(name)][row]];
   return [[...columns.map(({ label }) => label), ...own],
@@ -361,9 +357,8 @@ function picture() { // title, key and all panels as one SVG on white
 }
 
 function save(parts, ending, type) {
-  const href = URL.createObjectURL(new Blob(parts, { type }));
-  make("a", { href, download: `${chosen("measure") ?? chosen("show")}.${ending}` }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 1000);
+  const download = `${chosen("measure") ?? "replicates"}.${ending}`;
+  make("a", { href: URL.createObjectURL(new Blob(parts, { type })), download }).click();
 }
 
 $("#svg").addEventListener("click", () => save([picture().words], "svg", "image/svg+xml"));
