@@ -430,7 +430,7 @@ def test_scales_and_order(reader, published):
     by_value = [text for text in reader.texts(labels) if text in ("wide", "narrow", "far")]
     assert by_value[-1] == "far"
     reader.open(published[1], "scale=logarithmic+y")
-    assert "more have no place on these axes" in reader.note(), "negative estimates"
+    assert "more have no value on these axes" in reader.note(), "negative estimates"
     values = [value for value, _ in reader.ticks()]
     heights = [height for _, height in reader.ticks()]
     slopes = np.diff(np.log10(values)) / np.diff(heights)

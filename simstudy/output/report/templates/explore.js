@@ -212,7 +212,7 @@ function show() {
   const panels = [...grouped(some, "panel")].slice(0, MOST_PANELS), isJoined = x.isQuantity && !open.length;
   const lost = all.length - some.length, many = panels.some(([, own]) => own.length > MOST_POINTS);
   const fixed = filters().filter(({ name }) => chosen(`is.${name}`) !== ALL);
-  note.textContent = sentences(`${some.length} points.`, lost && `${lost} more have no place on these axes.`,
+  note.textContent = sentences(`${some.length} points.`, lost && `${lost} more have no value on these axes.`,
     open.length && `All levels of ${open.join(", ")} are drawn together.`,
     fixed.length && `At ${fixed.map(({ name, label }) => `${label} ${chosen(`is.${name}`)}`).join(", ")}.`,
     every("low").length && "Bars: 95% Monte Carlo intervals.",
