@@ -314,10 +314,10 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
     if "measure" in table:
         kept = table.drop(columns=["state", "seconds"])[table["measure"].notna()]
-        own = [name for name in (*runs, *(f"override {n}" for n in runs)) if name in kept]
-        rest = [name for name in kept if name not in own]
+        varied = [name for name in (*runs, *(f"override {n}" for n in runs)) if name in kept]
+        rest = [name for name in kept if name not in varied]
         at = rest.index("measure")  # factors stand before it
-        estimates = kept[[*rest[:at], *own, *rest[at:]]]
+        estimates = kept[[*rest[:at], *varied, *rest[at:]]]
         write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 

@@ -67,17 +67,18 @@ function read() { // the address, as far as it names what is there
   const row = Math.max(0, at[0]?.findIndex(isThere));
   for (const { name, levels } of filters()) take(`is.${name}`, together(levels), levels[at[place(name)][row]]);
   hidden = new Set(asked.getAll("without").filter((level) => factorOf("colour")?.levels.includes(level)));
+  if (address() !== (location.hash || "#")) history.replaceState(null, "", address()); // what has a meaning
 }
 
-function choose(name, value) { // to the address
-  if (["show", "colour"].includes(name) && chosen(name) !== value) hidden.clear();
-  if (name === "show") choice.clear();
+const address = () => `#${new URLSearchParams([...[...choice].filter(([name, value]) => usual.get(name) !== value),
+  ...[...hidden].map((level) => ["without", level])])}`;
+
+function choose(name, value) {
+  if (name === "colour" && chosen(name) !== value) hidden.clear();
   for (const role of ROLES) if (role !== name && chosen(role) === value) choice.set(role, NONE);
   choice.set(name, value);
-  const own = [...choice].filter(([each, text]) => usual.get(each) !== text);
-  const address = new URLSearchParams([...own, ...[...hidden].map((level) => ["without", level])]);
-  if (`#${address}` === (location.hash || "#")) refresh();
-  else location.hash = address;
+  history.pushState(null, "", address());
+  refresh();
 }
 
 // Elements
