@@ -20,8 +20,8 @@ from simstudy.atomic_files import write_bytes
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
 from simstudy.measures import Measure, coverage
+from simstudy.output.at_a_glance import nominal_values
 from simstudy.output.report.claims import content_hash, page, template_text
-from simstudy.output.report.findings import nominal_of
 from simstudy.output.report.study_page import read_as
 from simstudy.remote import Place
 from simstudy.tables.summary import Labels, Readings, as_words
@@ -165,7 +165,7 @@ def _nominal(frame: pd.DataFrame) -> np.ndarray:
     if DIFFERENCE in frame:
         return np.zeros(len(frame))
     for name, rows in frame.groupby(MEASURE):
-        nominal = nominal_of(str(name), rows)
+        nominal = nominal_values(str(name), rows)
         if nominal is not None:
             found[rows.index] = nominal
         elif any(part in str(name) for part in AT_ZERO):
