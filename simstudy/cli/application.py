@@ -305,7 +305,9 @@ def _state(outcome: Mapping[str, Any]) -> str:
 
 
 def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
-    """One table of all estimates, with a column for each override, state and seconds."""
+    """One table of all estimates, with a column for each override, and a page to explore it."""
+    from simstudy.output.explorer import write_explorer
+    from simstudy.output.manifest import EXPLORER
     from simstudy.tables.table import as_csv
 
     frames = []
@@ -321,16 +323,27 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
     table = table.astype(dict.fromkeys(mixed, "string"))
     table.to_parquet(folder / "summary.parquet", index=False)
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
+    if "measure" in table:
+        kept = table.drop(columns=["state", "seconds"])[table["measure"].notna()]
+        varied = [name for name in (*runs, *(f"override {n}" for n in runs)) if name in kept]
+        rest = [name for name in kept if name not in varied]
+        at = rest.index("measure")  # factors stand before it
+        estimates = kept[[*rest[:at], *varied, *rest[at:]]]
+        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 
 def _write_index(folder: Path, runs: pd.DataFrame) -> None:
     """One page with the figures of all runs side by side."""
+    from simstudy.output.manifest import EXPLORER
     from simstudy.output.report.claims import page
 
-    shown = runs.to_dict("records")
+    shown, has_explorer = runs.to_dict("records"), (folder / EXPLORER).is_file()
     for run in shown:
         results = Path(run["folder"] or os.devnull)
         report, figures = results / "report.html", sorted((results / "figures").glob("*.png"))
         run["report"] = PurePath(os.path.relpath(report, folder)) if report.is_file() else None
         run["figures"] = [PurePath(os.path.relpath(path, folder)) for path in figures]
-    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=shown))
+    write_bytes(
+        folder / "index.html",
+        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer),
+    )

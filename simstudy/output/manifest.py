@@ -287,7 +287,7 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     return {**state, "modified_files": modified} if modified else {**state}
 
 
-REPORT = "report.html"
+REPORT, EXPLORER = "report.html", "explore.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 
 
