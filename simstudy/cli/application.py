@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path, PurePath
@@ -59,6 +59,8 @@ OUTCOMES = "jobs"  # a file for each run, named by its number
 MULTIRUN_FILE = "multirun.yaml"  # Hydra's own record of a sweep
 STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
           OUT_OF_TIME: "out of time"}  # fmt: skip
+MAX_MEASURES = 2  # measures in the table of a sweep
+RUN = "number of the run"  # column of a sweep's estimates
 FLAGS_WITH_VALUE = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn",
     "--config-dir", "-cd", "--experimental-rerun", "--info", "-i", "--shell-completion", "-sc",
@@ -287,11 +289,15 @@ def write_table(folder: Path) -> list[int]:
         table = pd.DataFrame(outcomes).fillna({"folder": ""})
         states = [_state(each) for each in outcomes]
         runs = runs.assign(state=states, seconds=table["seconds"])
-        _write_summary(folder, runs, outcomes)
-        _write_index(folder, table.assign(name=names, state=states))
+        estimates = _write_summary(folder, runs, outcomes)
+        alike = _alike(estimates, list(map(str, overrides.columns)))
+        runs = runs.assign(**_first_measures(estimates, len(runs)))
+        told = [", ".join(_estimates_of(row)) for row in runs.to_dict("records")]
+        _write_index(folder, table.assign(name=names, state=states, told=told), alike)
         results = table["folder"].where(table["folder"] != "", table["reason"])
         shown = runs.assign(results=results).to_string(index=False, float_format="{:,.1f}".format)
-        print(f"\n{shown}\nsweep: {relative_to_cwd(folder / 'index.html')}", flush=True)
+        where = relative_to_cwd(folder / "index.html")
+        print("\n".join(filter(None, [f"\n{shown}", alike, f"sweep: {where}"])), flush=True)
     return [int(each["status"]) for each in outcomes]
 
 
@@ -304,21 +310,72 @@ def _state(outcome: Mapping[str, Any]) -> str:
     return f"{state}, {n} warning{'s' * (n != 1)}" if n else state
 
 
-def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
-    """One table of all estimates, with a column for each override, and a page to explore it."""
+def _first_measures(estimates: pd.DataFrame, n_runs: int) -> dict[str, list[str]]:
+    """The first measures of each run over all its scenarios, with errors, by measure."""
+    from simstudy.tables import in_words
+
+    found: dict[str, list[str]] = {}
+    if "measure" not in estimates:
+        return found
+    for name in estimates["measure"].dropna().unique()[:MAX_MEASURES]:
+        found[f"measure {name}"] = texts = []
+        for number in range(n_runs):
+            is_own = (estimates[RUN] == number) & (estimates["measure"] == name)
+            known = estimates[is_own & estimates["estimate"].notna()]
+            texts.append(in_words(known) if len(known) else "")
+    return found
+
+
+def _estimates_of(row: Mapping[Any, Any]) -> Iterator[str]:
+    """The estimates in a row of the table of a sweep, as text."""
+    for name, text in row.items():
+        if str(name).startswith("measure ") and text:
+            yield f"{str(name).removeprefix('measure ')} {text}"
+
+
+def _alike(estimates: pd.DataFrame, overrides: Sequence[str]) -> str:
+    """How many numbers differ between the runs by more than chance; empty if none are common."""
+    from simstudy.tables.words import differ
+
+    if "measure" not in estimates:
+        return ""
+    names = list(estimates.columns)
+    place = [n for n in names[: names.index("measure") + 1] if n not in (RUN, *overrides)]
+    known = estimates[estimates["estimate"].notna()]
+    groups = [rows for _, rows in known.groupby(place, dropna=False, sort=False) if len(rows) > 1]
+    n_differ = sum(
+        differ(rows["estimate"].to_numpy(float), rows["mcse"].to_numpy(float)) for rows in groups
+    )
+    if not groups:
+        return ""
+    return f"{n_differ:,} of {len(groups):,} numbers differ between runs by more than chance"
+
+
+def _write_summary(
+    folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]
+) -> pd.DataFrame:
+    """One table of all estimates, with a column for each override, and a page to explore it.
+
+    Returns
+    -------
+    DataFrame
+        The estimates, with the number of the run.
+    """
     from simstudy.output.explorer import write_explorer
     from simstudy.output.manifest import EXPLORER
     from simstudy.tables.table import as_csv
 
     frames = []
-    for each, own in zip(outcomes, runs.to_dict("records"), strict=True):
+    for number, (each, own) in enumerate(zip(outcomes, runs.to_dict("records"), strict=True)):
         path = Path(each["folder"] or os.devnull) / "summary.parquet"
         # A folder n_rep=60 in the path is no column, as it was for pyarrow before 25.
         is_there = path.is_file()
         rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
         taken = {name: f"override {name}" for name in own if name in rows}
-        frames.append(rows.assign(**{taken.get(n, str(n)): text for n, text in own.items()}))
-    table = pd.concat(frames, ignore_index=True)
+        named = {taken.get(n, str(n)): text for n, text in own.items()}
+        frames.append(rows.assign(**named, **{RUN: number}))
+    estimates = pd.concat(frames, ignore_index=True)
+    table = estimates.drop(columns=RUN)
     mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
     table = table.astype(dict.fromkeys(mixed, "string"))
     table.to_parquet(folder / "summary.parquet", index=False)
@@ -328,11 +385,12 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
         varied = [name for name in (*runs, *(f"override {n}" for n in runs)) if name in kept]
         rest = [name for name in kept if name not in varied]
         at = rest.index("measure")  # factors stand before it
-        estimates = kept[[*rest[:at], *varied, *rest[at:]]]
-        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
+        explored = kept[[*rest[:at], *varied, *rest[at:]]]
+        write_explorer(explored, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
+    return estimates
 
 
-def _write_index(folder: Path, runs: pd.DataFrame) -> None:
+def _write_index(folder: Path, runs: pd.DataFrame, alike: str) -> None:
     """One page with the figures of all runs side by side."""
     from simstudy.output.manifest import EXPLORER
     from simstudy.output.report.claims import page
@@ -345,5 +403,5 @@ def _write_index(folder: Path, runs: pd.DataFrame) -> None:
         run["figures"] = [PurePath(os.path.relpath(path, folder)) for path in figures]
     write_bytes(
         folder / "index.html",
-        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer),
+        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer, alike=alike),
     )
