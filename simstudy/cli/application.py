@@ -337,7 +337,7 @@ def _alike(estimates: pd.DataFrame, overrides: Sequence[str]) -> str:
     """How many numbers differ between the runs by more than chance; empty if none are common."""
     from simstudy.tables.words import differ
 
-    if "measure" not in estimates:
+    if "measure" not in estimates or "experiment" in estimates:  # several studies
         return ""
     names = list(estimates.columns)
     place = [n for n in names[: names.index("measure") + 1] if n not in (RUN, *overrides)]
