@@ -230,12 +230,12 @@ class Claim:
         return DIFFERS if distance - reach > allowed else TOO_FEW
 
     def times_needed(self, ours: Finding) -> float:
-        """Compute the factor by which our replicates must grow to decide.
+        """Predict the factor by which our replicates must grow to decide.
 
         Parameters
         ----------
         ours
-            Our value with its error.
+            Our value with its Monte Carlo error.
 
         Returns
         -------

@@ -83,13 +83,17 @@ class WorkUnit:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """List the parameters of a function that are not fixed by a `partial`."""
+    """List the parameters of a function that are not fixed by a `partial`, without `**options`."""
     fixed = function.keywords if isinstance(function, partial) else {}
     try:
         parameters = _signature(function).parameters
     except TypeError:  # it has no hash
         parameters = inspect.signature(function).parameters
-    return [parameter for name, parameter in parameters.items() if name not in fixed]
+    return [
+        parameter
+        for name, parameter in parameters.items()
+        if name not in fixed and parameter.kind is not parameter.VAR_KEYWORD
+    ]
 
 
 _signature = lru_cache(inspect.signature)  # every block needs it

@@ -798,8 +798,15 @@ def is_from_pandas(value: Any, kind: str) -> bool:
     return found is not None and isinstance(value, found)
 
 
-def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
-    """Put labelled values in the order of an axis; return other values unchanged.
+def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
+    """Put labelled values in the order of their axis; return other values unchanged."""
+    return labelled_array(name, value, axes)[1]
+
+
+def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> tuple[str, Any]:
+    """Put labelled values in the order of an axis, the last of the array; name that axis.
+
+    Other values are unchanged, and their axis is an empty text.
 
     Parameters
     ----------
@@ -823,38 +830,50 @@ def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) 
         )
     if is_from_pandas(value, "Series"):
         if of_block:
-            return _rows_in_order(name, value)
+            return "", _rows_in_order(name, value)
         values, labels = value.to_numpy(), list(value.index)
         is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
         if not axes or len(labels) == 1 or is_numbered:
-            return values
+            return "", values
     elif isinstance(value, Mapping) and axes:
-        values, labels = np.stack([*map(np.asarray, value.values())], axis=-1), list(value)
+        values, labels = _stacked(name, value), list(value)
     else:
-        return value
+        return "", value
     texts = [str(label) for label in labels]
-    return np.take(values, [texts.index(each) for each in _axis_of(name, texts, axes)], axis=-1)
+    axis = _axis_of(name, texts, axes)
+    return axis, np.take(values, [texts.index(each) for each in axes[axis]], axis=-1)
+
+
+def _stacked(name: str, values: Mapping[Any, Any]) -> np.ndarray:
+    try:
+        return np.stack(np.broadcast_arrays(*map(np.asarray, values.values())), axis=-1)
+    except ValueError as error:
+        raise StudyError(f"{name} has values of different shapes for its labels.") from error
 
 
 def _rows_in_order(name: str, rows: Any) -> np.ndarray:
-    """Refuse a Series whose index is not increasing: it may number replicates in another order."""
+    """Put a Series whose index numbers all rows in that order; refuse any other disorder."""
     if not rows.index.is_monotonic_increasing:
-        raise StudyError(
-            f"{name} has an index that is not in order: sort it by replicate (.sort_index()), or "
-            "return an array."
-        )
+        if not rows.index.is_unique or set(rows.index) != set(range(len(rows))):
+            labels = ", ".join(map(str, rows.index[:3]))
+            raise StudyError(
+                f"{name} is a Series whose index ({labels}, ...) is neither in order nor the "
+                "numbers of all rows, so it is unclear which replicate is meant: sort it by "
+                "replicate (.sort_index()), or return an array."
+            )
+        rows = rows.sort_index()
     values: np.ndarray = rows.to_numpy()
     return values
 
 
-def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> Sequence[str]:
+def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> str:
     """Find the axis whose labels are all there."""
-    for wanted in axes.values():
+    for axis, wanted in axes.items():
         if set(wanted) <= set(labels):
             twice = [label for label in wanted if labels.count(label) > 1]
             if twice:
                 raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
-            return wanted
+            return axis
     known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
     raise StudyError(
         f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "
