@@ -9,10 +9,10 @@ import numpy as np
 from experiments._answers import span
 from experiments._model_trials import need_scikit_learn
 from experiments.predictive_pvalue.figures import FIGURES
+from experiments.predictive_pvalue.named_data import NAMED, regression_data
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim
-from simstudy.data.named import NAMED, regression_data
 from simstudy.design import grid
 from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.scenarios.models import Model

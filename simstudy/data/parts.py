@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-KEPT_BYTES = 1 << 30  # per process; the latest content is kept even if it is larger
+MAX_KEPT = 16  # contents that a process keeps
 
 Content = TypeVar("Content", bound="np.ndarray | bytes | pd.DataFrame")
 
 _lock = threading.RLock()
-_cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
+_cache: "OrderedDict[Hashable, object]" = OrderedDict()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -430,22 +430,8 @@ def kept(key: Hashable, load: Callable[[], Content]) -> Content:
     """Content from the cache, or loaded into it; the least recently used is dropped if full."""
     with _lock:
         if key not in _cache:
-            content = load()
-            _cache[key] = content, _size(content)
-            _forget()
+            _cache[key] = load()
         _cache.move_to_end(key)
-        return cast(Content, _cache[key][0])
-
-
-def _forget() -> None:
-    size = sum(size for _, size in _cache.values())
-    while len(_cache) > 1 and size > KEPT_BYTES:
-        size -= _cache.popitem(last=False)[1][1]
-
-
-def _size(content: "np.ndarray | bytes | pd.DataFrame") -> int:
-    if isinstance(content, np.ndarray):
-        return content.nbytes
-    if isinstance(content, bytes):
-        return len(content)
-    return int(content.memory_usage(deep=True).sum())
+        while len(_cache) > MAX_KEPT:
+            _cache.popitem(last=False)
+        return cast(Content, _cache[key])

@@ -63,8 +63,7 @@ from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import translate_io_errors
-from simstudy.store.object_store import ObjectStore, check_sendable
+from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import (
     RunRecord,
@@ -101,8 +100,6 @@ class Loop:
     try_measures
         Function that is called until it returns true: with the store before blocks are drawn, then
         with the files of each task. It raises for mistakes in measures.
-    on_first
-        Function that is called when the first task is finished.
     checks_in_full
         Whether the second drawing of blocks may take as long as it needs.
     """
@@ -117,12 +114,11 @@ class Loop:
         blocks_folder: Place | None = None,
         provenance: RunProvenance | None = None,
         try_measures: TryMeasures | None = None,
-        on_first: Callable[[], None] | None = None,
         checks_in_full: bool = False,
     ) -> None:
         self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
         self.blocks_folder, self.provenance = blocks_folder, provenance
-        self.try_measures, self.on_first = try_measures, on_first
+        self.try_measures = try_measures
         self.checks_in_full = checks_in_full
         self.written: list[str] = []  # files of this run
         self.stats = RunStats()
@@ -349,8 +345,6 @@ class Loop:
             self._write_record()
         self.monitor.check(result)
         self._first_blocks |= {key: None for key, block in result.done if block == 0}
-        if self.on_first and not self.written:
-            self.on_first()
         self.written += result.files
         self._try_measures(result.files)
 

@@ -26,11 +26,10 @@ from simstudy.provenance.fingerprint import (
     trace,
     trace_names,
 )
-from simstudy.provenance.functions import cells_of
+from simstudy.provenance.functions import cells_of, definition_of
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
-from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO

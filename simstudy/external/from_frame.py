@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, make_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from simstudy.external.quantities import (
 from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
+from simstudy.measures.groups import bind
 from simstudy.output.manifest import explain_folder
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
 from simstudy.remote import Place, place_of
@@ -165,25 +166,25 @@ def from_frame(
     factors = factor_names([*roles.by, *filter(None, [roles.method])])
     check_labels(rows, roles)
     methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
-    declared, noticed = choose_measures(choice, roles, methods)
+    declared, warnings = choose_measures(choice, roles, methods)
     check_unique("measures", [measure.name for measure in declared])
     quantities = quantities_of(rows, roles, reads)
     axes = {factors[roles.method]: tuple(methods)} if roles.method else {}
     names = [factors[column] for column in roles.by]
     replicates = _replicates(rows, roles, quantities, name, names, axes)
-    noticed = _remarks_on_rows(replicates, roles, methods) + noticed
-    noticed += filter(None, [repeated_rows(rows, roles, quantities)])
+    warnings = _warnings_of_rows(replicates, roles, methods) + warnings
+    warnings += filter(None, [repeated_rows(rows, roles, quantities)])
     details = ResultParts(
         replicates,
-        declared=[each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared],
+        declared=[bind(each, MeasureContext(axes, name, NO_SEED)) for each in declared],
         figures=general_figures(roles, names, next(iter(axes), None)),
         folder=None if out is None else _folder(out, name),
-        outcome=RunStats(warnings=noticed),
+        outcome=RunStats(warnings=warnings),
         repeat_command=call,
     )
     result = Result(details)
     explain_folder(result)
-    for text in noticed:
+    for text in warnings:
         warn(text, stacklevel=2)
     return result
 
@@ -213,6 +214,10 @@ def _one_row_each(
     return rows, columns
 
 
+COLUMN_ARGUMENTS = (
+    "estimate", "se", "truth", "method", "rep", "by", "lower", "upper", "p_value", "df",
+    "converged",
+)  # fmt: skip
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -252,6 +257,7 @@ def from_file(path: Paths, **arguments: Any) -> Result:
     by, rep, method = (_as_list(arguments.get(name)) for name in ("by", "rep", "method"))
     paths = _files(path)
     tables = {each: _read(each, [*by, *rep, *method], method) for each in paths}
+    _check_same_columns(tables, _named_columns(arguments))
     if len(paths) == 1:
         rows = tables[paths[0]]
     else:
@@ -261,6 +267,30 @@ def from_file(path: Paths, **arguments: Any) -> Result:
             rows[rep[0]] = rows["file"] + "/" + rows[rep[0]].astype(str)
     first = path if isinstance(path, str | os.PathLike) else paths[0]
     return from_frame(rows, **{"name": re.sub(r"[^\w-]", "_", _stem(first)), **arguments})
+
+
+def _named_columns(arguments: Mapping[str, Any]) -> list[str]:
+    """The columns that arguments of `from_frame` may name."""
+    named = [name for role in COLUMN_ARGUMENTS for name in _as_list(arguments.get(role))]
+    measures = arguments.get("measures") or ()
+    own = [measures] if isinstance(measures, Measure) else measures
+    return named + [name for each in own if isinstance(each, Measure) for name in each.reads]
+
+
+def _check_same_columns(tables: Mapping[Any, pd.DataFrame], named: Iterable[str]) -> None:
+    """Refuse a file that lacks a column which another file has: its rows would be failures."""
+    columns = {path: [*map(str, table.columns)] for path, table in tables.items()}
+    for name in named:
+        having = [path for path, known in columns.items() if name in known]
+        lacking = [path for path in columns if path not in having]
+        if having and lacking:
+            others = {column for path in having for column in columns[path]}
+            own = [column for column in columns[lacking[0]] if column not in others]
+            instead = f"; it has {', '.join(own)}" if own else ""
+            raise ConfigError(
+                f"{lacking[0]} has no column {name!r}, which {having[0]} has{instead}. Name it "
+                f"{name!r} in every file; where there are no values, leave the column empty."
+            )
 
 
 def _files(path: Paths) -> list[str | os.PathLike[str]]:
@@ -278,8 +308,10 @@ def _files(path: Paths) -> list[str | os.PathLike[str]]:
     return [*found]
 
 
-def _as_list(columns: str | Sequence[str] | None) -> list[str]:
-    return [columns] if isinstance(columns, str) else list(columns or ())
+def _as_list(columns: Any) -> list[str]:
+    """The names in an argument: one, several, or none where it is a number or a mapping."""
+    names = columns if isinstance(columns, list | tuple) else [columns]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _stem(path: Any) -> str:
@@ -311,8 +343,10 @@ def _numbered(rows: Any) -> pd.DataFrame:
 def _with_joined_column(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The rows with a column that joins the levels of several, and its name."""
     check_present(rows, names)
-    known = rows[list(names)].notna().all(axis=1)
-    joined = rows[list(names)].astype(str).agg(", ".join, axis=1).where(known)
+    parts = rows[list(names)].astype(object)
+    parts = parts.where(parts.notna(), "").astype(str)
+    levels = [", ".join(filter(None, map(str.strip, each))) for each in parts.to_numpy()]
+    joined = pd.Series(levels, rows.index, dtype=object).replace("", None)
     return rows.assign(**{"_".join(names): joined}), "_".join(names)
 
 
@@ -367,10 +401,10 @@ def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> st
     return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:16]
 
 
-def _remarks_on_rows(
+def _warnings_of_rows(
     replicates: ReplicatesInMemory, roles: ColumnRoles, methods: Sequence[str]
 ) -> list[str]:
-    """Remarks on methods that lack rows in whole cells, or for single data sets."""
+    """Warn of methods that lack rows in whole cells, or for single data sets."""
     plan, left_out, absent = replicates.plan, dict[str, list[str]](), dict[str, list[str]]()
     cells = {
         key: [f"{n}={v}" for n, v in zip(roles.by, astuple(scenario), strict=True)]

@@ -25,10 +25,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.provenance import modules, policy, source, values
+from simstudy.provenance import modules, policy, values
 from simstudy.provenance.functions import (
+    Chain,
+    Definition,
+    Import,
     attributes_of,
     cells_of,
+    code_in,
+    definition_of,
     home_of,
     is_at_its_name,
     is_code,
@@ -36,9 +41,8 @@ from simstudy.provenance.functions import (
     module_of,
     unchecked,
 )
-from simstudy.provenance.modules import is_project, source_file
+from simstudy.provenance.modules import hash_of_source, is_project, source_file
 from simstudy.provenance.policy import is_ours, is_passed_over
-from simstudy.provenance.source import Chain, Definition, Imports, digest_of_text
 from simstudy.provenance.values import hash_of
 
 Fingerprint = dict[str, str]
@@ -331,7 +335,7 @@ class Walk:
         file = Path(modules.origin(module) or "")
         is_compiled = not source_file(module) and file.is_file()
         text = modules.text_of(module)
-        self._enter(key, hash_of(file.read_bytes()) if is_compiled else digest_of_text(text))
+        self._enter(key, hash_of(file.read_bytes()) if is_compiled else hash_of_source(text))
         self.names[Key(module, WHOLE_MODULE)] = None
         for name in modules.imported_modules(module):
             if not is_ours(name) or modules.is_kernel(name):
@@ -347,7 +351,7 @@ class Walk:
             self.whole(module)
         loaded = sys.modules.get(module)
         names = vars(loaded) if loaded else {}
-        found = source.effects_at_import(text)
+        found = modules.effects_at_import(text)
         effects = [digest for name, digest in found if _is_setting(names.get(name))]
         if effects:  # a notebook may execute a cell several times
             self._enter(Key(_known_as(module), EFFECTS), "|".join(dict.fromkeys(effects)))
@@ -357,8 +361,7 @@ class Walk:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
         refers = [self._chain(chain, names, module, code) for chain in code.chains]
-        for statement in code.imports:
-            refers += self._import_inside(statement, module)
+        refers += [self._import_inside(statement, module) for statement in code.imports]
         if _is_dynamic(code):
             self._by_text(code.words, module)
         return "|".join(refers)
@@ -410,22 +413,23 @@ class Walk:
             self._enter(key, self.token(value, module))
         return key.mark
 
-    def _import_inside(self, statement: Imports, module: str) -> Iterator[str]:
+    def _import_inside(self, statement: Import, module: str) -> str:
         """Follow an import statement inside a function."""
-        for base, names in modules.imported_by(module, statement):
-            yield base
-            if is_passed_over(base):
-                continue
-            if not is_project(base) or not names or modules.is_kernel(base):
-                self.whole(base)
-                continue
-            loaded = modules.loaded_module(base)
-            for name in names:
-                if hasattr(loaded, name) and not isinstance(getattr(loaded, name), ModuleType):
-                    yield f"{name} is {self.binding(base, name, getattr(loaded, name))}"
-                else:
-                    self.whole(f"{base}.{name}")
-                    yield name
+        base = modules.absolute(module, statement)
+        if is_passed_over(base):
+            return base
+        if not is_project(base) or not statement.names or modules.is_kernel(base):
+            self.whole(base)
+            return base
+        loaded = modules.loaded_module(base)
+        parts = [base]
+        for name in statement.names:
+            if hasattr(loaded, name) and not isinstance(getattr(loaded, name), ModuleType):
+                parts.append(f"{name} is {self.binding(base, name, getattr(loaded, name))}")
+            else:
+                self.whole(f"{base}.{name}")
+                parts.append(name)
+        return "|".join(parts)
 
     def _by_text(self, strings: Iterable[str], module: str) -> None:
         """Add all sources that code may mean if it looks up names by text.
@@ -441,7 +445,7 @@ class Walk:
         folder = path.parent if path else Path()
         for neighbour in sorted(modules.files_in(folder)) if path else ():
             key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
-            self._enter(key, digest_of_text(neighbour.read_text("utf-8", "replace")))
+            self._enter(key, hash_of_source(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
         """Add the name by which pickle sends a function or class."""
@@ -651,9 +655,11 @@ def _module_of_part(part: object) -> str:
 
 
 def _definition(function: FunctionType) -> Definition:
-    loader = getattr(sys.modules.get(module_of(function)), "__loader__", None)
+    module = module_of(function)
+    loader = getattr(sys.modules.get(module), "__loader__", None)
     is_hooked = isinstance(loader, SourceFileLoader) and type(loader) is not SourceFileLoader
-    return source.definition_of(function.__code__, is_hooked=is_hooked)
+    code = function.__code__
+    return definition_of(code_in(modules.text_of(module), code) if is_hooked else code)
 
 
 def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
@@ -689,13 +695,15 @@ def _is_setting(value: object) -> bool:
 
 
 def _is_dynamic(code: Definition) -> bool:
-    """Whether code looks up names or modules by text, or has no source."""
+    """Whether code looks up names or modules by text."""
     heads = {chain[0] for chain in code.chains}
-    looks_up = ("sys", "modules") in {chain[:2] for chain in code.chains}
     by_text = code.words & policy.QUERY_METHODS and any("@" in text for text in code.words)
-    named = code.words & policy.UNFOLLOWED_ATTRIBUTES
-    is_found = looks_up or by_text or heads & policy.UNFOLLOWED_BUILTINS or named
-    return bool(is_found or not code.has_source)
+    return bool(
+        {"sys", "modules"} <= code.words
+        or by_text
+        or heads & policy.UNFOLLOWED_BUILTINS
+        or code.words & policy.UNFOLLOWED_ATTRIBUTES
+    )
 
 
 def _generators_of(module: str, value: object) -> str:

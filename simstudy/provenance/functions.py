@@ -1,12 +1,35 @@
-"""Functions: where they are defined, what they hold, and what type checkers wrap."""
+"""Functions: where they are defined, what they hold, and their code as it is compiled.
 
+Code counts by a hash of the bytecode without line numbers, docstrings and annotations. A function
+in a notebook's cell equals the same one in a file, and an edit of a loaded file has no effect.
+"""
+
+import dis
 import functools
+import hashlib
+import itertools
 import types
-from types import CellType, FunctionType
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from types import CellType, CodeType, FunctionType
+from typing import Any, NamedTuple
 
 from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
 from simstudy.provenance.values import CACHED, attributes
+
+Chain = tuple[str, ...]
+"""A name and the attributes read from it, such as `np.random.default_rng`."""
+
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL")
+SET_ATTRIBUTES = ("STORE_ATTR", "DELETE_ATTR")
+SAYS_NOTHING = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG", "NOP", "CACHE")
+"""Instructions that differ between a notebook's cell and a file, or between layouts."""
+CONSTANT = ("LOAD_CONST", "LOAD_SMALL_INT", "KW_NAMES")
+SETS_PART = "SET_FUNCTION_ATTRIBUTE"
+CLOSURE, ANNOTATED = 0x08, 0x14  # parts of a function: its closure, its annotations
+KINDS_OF_FUNCTION = 0x3AC  # flags of variable arguments, generators and coroutines
 
 CODE = (FunctionType, types.BuiltinFunctionType, types.MethodType, type, functools.partial, CACHED)
 
@@ -99,3 +122,200 @@ def _is_written(attribute: str) -> bool:
     """Whether an attribute was set by a decorator, not by Python or a type checker."""
     is_checkers = attribute.startswith("__beartype")
     return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")
+
+
+# ---------------------------------------------------------------- code
+class Import(NamedTuple):
+    """An import statement: the module, the level of a relative import, and the names."""
+
+    module: str
+    level: int
+    names: tuple[str, ...]
+
+
+class Definition(NamedTuple):
+    """What a function or module does, as a hash and the names in it.
+
+    Attributes
+    ----------
+    digest
+        Hash of the bytecode.
+    chains
+        Global names that it reads, with attributes.
+    imports
+        Import statements inside it.
+    words
+        Attributes, global names and strings.
+    seeded
+        Names that it calls with an argument that is not a constant: `default_rng(seed)`.
+    """
+
+    digest: str
+    chains: tuple[Chain, ...]
+    imports: tuple[Import, ...]
+    words: frozenset[str]
+    seeded: frozenset[Chain]
+
+
+@cache
+def definition_of(code: CodeType) -> Definition:
+    """Read the definition of a function, or of a module, with all code inside it."""
+    known = [_read(each) for each in nested(code)]
+    return Definition(
+        known[0].digest,
+        tuple(dict.fromkeys(chain for each in known for chain in each.chains)),
+        tuple(statement for each in known for statement in each.imports),
+        frozenset().union(*(each.words for each in known)),
+        frozenset().union(*(each.seeded for each in known)),
+    )
+
+
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant.co_name != "__annotate__":
+            yield from nested(constant)
+
+
+@lru_cache(maxsize=512)
+def compiled(text: str) -> CodeType | None:
+    """Compile a source; None if it is not Python."""
+    try:
+        return compile(text, "<source>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def code_in(text: str, code: CodeType) -> CodeType:
+    """Find the code in a source that an import hook has changed; the code itself if there is none.
+
+    Some hooks, as those that check types, add decorators to the functions inside a function.
+    """
+    name, start = code.co_qualname, code.co_firstlineno
+    named = [each for each in nested(compiled(text) or code) if each.co_qualname == name]
+    return min(named, key=lambda each: abs(each.co_firstlineno - start), default=code)
+
+
+# ---------------------------------------------------------------- one code object
+@cache
+def _read(code: CodeType) -> Definition:
+    """Read one code object, without the names in the code inside it."""
+    steps = [step for step in _without_annotations(code) if step.opname not in SAYS_NOTHING]
+    chains: dict[Chain, None] = {}
+    seeded: set[Chain] = set()
+    words: set[str] = set()
+    imports: list[Import] = []
+    for at, step in enumerate(steps):
+        name = step.argval
+        if step.opname in (*ATTRIBUTES, *SET_ATTRIBUTES, "IMPORT_FROM"):
+            words.add(name)
+        elif step.opname in NAMES:
+            end = at + 1
+            while end < len(steps) and steps[end].opname in ATTRIBUTES:
+                end += 1
+            chain = (name, *(each.argval for each in steps[at + 1 : end]))
+            chains[chain] = None
+            words.add(name)
+            if _takes_a_value(steps[end:]):
+                seeded.add(chain)
+        elif step.opname == "LOAD_CONST":
+            words.update(_texts(name))
+        elif step.opname == "IMPORT_NAME":
+            level, names = (each.argval for each in steps[at - 2 : at])
+            imports.append(Import(name, level, tuple(names or ())))
+            words.update((name, *(names or ())))
+    return Definition(
+        _digest(code, steps), tuple(chains), tuple(imports), frozenset(words), frozenset(seeded)
+    )
+
+
+def _without_annotations(code: CodeType) -> list[dis.Instruction]:
+    """List the instructions without those that make annotations of the functions inside."""
+    steps = [*dis.get_instructions(code)]
+    left_out: set[int] = set()
+    for at, step in enumerate(steps):
+        if step.opname != "MAKE_FUNCTION":
+            continue
+        sets = itertools.takewhile(lambda each: each.opname == SETS_PART, steps[at + 1 :])
+        flags = sum(each.arg or 0 for each in (step, *sets))
+        if flags & ANNOTATED:
+            end = at - 1  # the function's code, with its closure before it
+            if flags & CLOSURE:
+                end = _operand(steps, end)
+            left_out.update(range(_operand(steps, end), end))
+    return [step for at, step in enumerate(steps) if at not in left_out]
+
+
+def _operand(steps: Sequence[dis.Instruction], end: int) -> int:
+    """Find the first instruction of the value that is on top of the stack before `end`."""
+    height = 0
+    while height < 1:
+        end -= 1
+        argument = steps[end].arg if steps[end].opcode >= dis.HAVE_ARGUMENT else None
+        height += dis.stack_effect(steps[end].opcode, argument, jump=False)
+    return end
+
+
+def _takes_a_value(steps: Sequence[dis.Instruction]) -> bool:
+    """Whether a call that begins with these instructions has an argument that is no constant."""
+    first = next((step.opname for step in steps if step.opname not in CONSTANT), "")
+    return not first.startswith("CALL")
+
+
+def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:
+    offsets = [step.offset for step in steps]
+    shown = [(_name(step), _argument(step, offsets)) for step in steps if not _annotates(step)]
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    flags = code.co_flags & KINDS_OF_FUNCTION
+    return hash_of_text(repr((shown, _handlers(code, offsets), counts, arguments, flags)))
+
+
+def _handlers(code: CodeType, offsets: Sequence[int]) -> list[tuple[int, ...]]:
+    """List the ranges of instructions with a handler of exceptions, and where it begins."""
+    found: list[tuple[int, ...]] = []
+    for entry in getattr(dis.Bytecode(code), "exception_entries", ()):
+        start, end, target = (bisect_left(offsets, at) for at in entry[:3])
+        if start < end:
+            found.append((start, end, target, entry.depth, entry.lasti))
+    return found
+
+
+def _name(step: dis.Instruction) -> str:
+    return "LOAD_ATTR" if step.opname == "LOAD_METHOD" else step.opname
+
+
+def _annotates(step: dis.Instruction) -> bool:
+    return step.opname == SETS_PART and bool(step.argval & ANNOTATED)
+
+
+def _argument(step: dis.Instruction, offsets: Sequence[int]) -> str:
+    if step.opname == "MAKE_FUNCTION":
+        return str((step.arg or 0) & ~ANNOTATED)
+    if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+        return str(bisect_left(offsets, step.argval))
+    if isinstance(step.argval, CodeType):
+        return definition_of(step.argval).digest
+    return _shown(step.argval)
+
+
+def _shown(constant: object) -> str:
+    if isinstance(constant, frozenset):
+        return repr(sorted(map(_shown, constant)))
+    if isinstance(constant, tuple):
+        return repr([*map(_shown, constant)])
+    return f"{type(constant).__name__} {constant!r}"
+
+
+def _texts(constant: Any) -> Iterator[str]:
+    if isinstance(constant, str):
+        yield constant
+    elif isinstance(constant, tuple | frozenset):
+        for part in constant:
+            yield from _texts(part)
+
+
+def hash_of_text(text: str) -> str:
+    """Return the first 16 hexadecimal digits of the hash of a text."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

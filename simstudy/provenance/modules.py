@@ -19,14 +19,15 @@ from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+from simstudy.provenance.functions import Import, compiled, definition_of, hash_of_text
 from simstudy.provenance.policy import (
     COMPILES,
     DISTRIBUTIONS,
     GENERATED,
+    SETTERS,
     WELL_KNOWN,
     is_ours,
 )
-from simstudy.provenance.source import Imports, parsed, statements_in
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -160,7 +161,7 @@ def text_of(module: str) -> str:
     if path:
         return path.read_text(encoding="utf-8", errors="replace")
     cells = vars(sys.modules[module]).get("In", ()) if module == "__main__" else ()
-    return "\n".join(cell for cell in map(str, cells) if parsed(cell) is not None)
+    return "\n".join(cell for cell in map(str, cells) if compiled(cell) is not None)
 
 
 @cache
@@ -180,7 +181,8 @@ def imported_modules(module: str) -> list[str]:
     """List the modules that a source imports, and the parent packages of all of them."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    for statement in statements_in(text_of(module)).imports:
+    code = compiled(text_of(module))
+    for statement in definition_of(code).imports if code else ():
         found |= dict.fromkeys(_targets(module, statement))
     return [name for name in found if name != module]
 
@@ -204,36 +206,83 @@ def _discovered_modules(module: str) -> list[str]:
     return sorted(n for n, of in packages.items() if of and re.search(f"['\"]{of}['\"]", text))
 
 
-def _targets(module: str, statement: Imports) -> Iterator[str]:
-    if isinstance(statement, ast.Import):
-        for alias in statement.names:
-            parts = alias.name.split(".")
-            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
-        return
-    for base, names in imported_by(module, statement):
-        yield base
-        for name in names:  # a name may be a submodule
-            if f"{base}.{name}" in sys.modules or is_below(base, name):
-                yield f"{base}.{name}"
+def _targets(module: str, statement: Import) -> Iterator[str]:
+    """Yield the modules of an import statement, with packages above and below."""
+    base = absolute(module, statement)
+    parts = base.split(".")
+    yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+    for name in statement.names:  # a name may be a submodule
+        if f"{base}.{name}" in sys.modules or is_below(base, name):
+            yield f"{base}.{name}"
 
 
-def imported_by(module: str, statement: Imports) -> list[tuple[str, list[str]]]:
-    """List the modules of an import statement, each with the names imported from it."""
-    if isinstance(statement, ast.Import):
-        return [(alias.name, []) for alias in statement.names]
-    base = absolute(module, statement.module or "", statement.level)
-    return [(base, [alias.name for alias in statement.names])]
-
-
-def absolute(module: str, name: str, level: int) -> str:
-    """Resolve the name in a relative import."""
-    if not level:
-        return name
+def absolute(module: str, statement: Import) -> str:
+    """Resolve the module of an import statement, which may be relative."""
+    if not statement.level:
+        return statement.module
     path = source_file(module)
     is_package = path is not None and path.name == "__init__.py"
     parts = module.split(".")
-    package = parts[: len(parts) - level + is_package]
-    return ".".join([*package, *([name] if name else [])])
+    package = parts[: len(parts) - statement.level + is_package]
+    return ".".join([*package, *filter(None, [statement.module])])
+
+
+# ---------------------------------------------------------------- whole modules
+@cache
+def hash_of_source(text: str) -> str:
+    """Hash a source with its docstrings and annotations, without its layout."""
+    tree = _parsed(text)
+    return hash_of_text(text if tree is None else ast.dump(tree))
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+@cache
+def effects_at_import(text: str) -> tuple[tuple[str, str], ...]:
+    """Statements of a module that call a function by whose name it sets something, or set a part.
+
+    Returns
+    -------
+    tuple
+        For each the first name of what it calls or sets, such as `np` in `np.seterr(all="raise")`,
+        and a hash. Those below `if __name__ == "__main__"` are left out.
+    """
+    return tuple(
+        (name, hash_of_text(ast.dump(statement)))
+        for name, statement in _effects(_parsed(text))
+        if name
+    )
+
+
+def _effects(node: ast.AST | None) -> Iterator[tuple[str, ast.stmt]]:
+    for each in ast.iter_child_nodes(node) if node else ():
+        is_body = isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if is_body or isinstance(each, ast.expr) or _is_main_guard(each):
+            continue
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+            called = each.value.func
+            if SETTERS.match(getattr(called, "attr", getattr(called, "id", ""))):
+                yield _first_name(called), each
+        elif isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            plain = (ast.Name, ast.Tuple, ast.List)
+            yield from ((_first_name(t), each) for t in targets if not isinstance(t, plain))
+        yield from _effects(each)
+
+
+def _first_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_main_guard(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.If) and "'__main__'" in ast.dump(statement.test)
 
 
 # ---------------------------------------------------------------- libraries

@@ -45,7 +45,7 @@ class FileMetadata(NamedTuple):
     row_groups
         Number of rows of each row group.
     width
-        Largest number of values of a row in any column.
+        Average number of values in a row of a column.
     """
 
     schema: pa.Schema

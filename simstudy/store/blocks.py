@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.remote import place_of
 from simstudy.store.arrow_schema import REP, concat_tables, with_schema
 from simstudy.store.block_files import (
     RETRY_GENERATION,
@@ -31,13 +30,12 @@ from simstudy.store.block_files import (
     joint_schema,
     slices_of_file,
 )
-from simstudy.store.files import Files, Folder, is_of_another_share
-from simstudy.store.object_store import ObjectStore
+from simstudy.store.files import Files, files_at, is_of_another_share
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # attempts to read files while another run merges them
 PAUSE_SECONDS = 0.05  # pause between two scans
-VALUES_AT_ONCE = 1 << 20  # values of a column in a batch of scenarios: 8 MB
+VALUES_AT_ONCE = 1 << 22  # values of all columns in a batch of scenarios: 32 MB
 CACHE_BYTES = 1 << 27  # size of the cache of row groups
 
 
@@ -47,7 +45,7 @@ class StoredFile(NamedTuple):
     name: str
     number: int
     schema: pa.Schema
-    width: int  # largest number of values of a row in any column
+    width: int  # average number of values in a row of a column
     generation: int
     is_own: bool  # whether it holds no blocks of other provenance
 
@@ -395,20 +393,6 @@ def damaged_file_error(files: Files, name: str) -> StoreError:
     )
 
 
-def files_at(location: Any, *, at_once: bool = True) -> Files:
-    """Return the block files at a path or URL.
-
-    Parameters
-    ----------
-    at_once
-        Whether remote files are fetched when they are found; otherwise, when they are read.
-    """
-    if isinstance(location, Folder | ObjectStore):
-        return location
-    named = place_of(location)
-    return Folder(named) if isinstance(named, Path) else ObjectStore(named, at_once)
-
-
 class RowGroupCache:
     """A thread-safe cache of row groups. No file stays open: some systems cannot delete it then."""
 
@@ -506,7 +490,7 @@ def map_batches(
 
 def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     """Group keys of equal size into batches that fit into memory."""
-    width = max((file.width for file in store.referenced_files), default=1)
+    width = max((file.width * len(file.schema) for file in store.referenced_files), default=1)
     batch: list[str] = []
     for key in sorted(n_rows, key=lambda key: _where(store, key)):
         n = n_rows[key]

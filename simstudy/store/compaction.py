@@ -6,9 +6,7 @@ duplicates, but no block is lost.
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +14,12 @@ import numpy as np
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.remote import Place
 from simstudy.store.block_files import (
-    RANGES_KEY,
     RETRY_GENERATION,
-    FileMetadata,
-    file_metadata,
     joined_ranges,
     write_blocks,
 )
 from simstudy.store.blocks import Store
-from simstudy.store.files import Files, Folder, label_of
-from simstudy.store.provenance import Provenance
+from simstudy.store.files import Folder
 
 MANY_FILES = 256  # number of small files above which they are merged
 SMALL_BYTES = 1 << 24  # size from which a file is not merged
@@ -82,7 +76,7 @@ def _rewrite(store: Store, sources: set[str], sizes: Mapping[str, int]) -> set[s
     """
     n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
     batches = _batches(_slices_in(store, sources), n_bytes)
-    targets = {_write(store, slices) for slices in batches}
+    targets = {write_slices(store, slices) for slices in batches}
     for name in (sources & sizes.keys()) - targets:
         store.files.delete(name)
     return targets
@@ -103,7 +97,7 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
     yield from (part for part in np.split(slices, changes) if len(part))
 
 
-def _write(store: Store, slices: np.ndarray) -> str:
+def write_slices(store: Store, slices: np.ndarray) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
@@ -116,63 +110,6 @@ def _write(store: Store, slices: np.ndarray) -> str:
         generation=int(slices["generation"][0]),
         label=store.label,
     )
-
-
-# ---------------------------------------------------------------- removing blocks
-@dataclass
-class Removed:
-    """Blocks that were or would be removed; `n_bytes` is an estimate for files kept in part."""
-
-    n_blocks: int = 0
-    n_bytes: int = 0
-
-
-IsKept = Callable[[Provenance, str], bool]
-"""Whether the blocks of a key, with a provenance, stay."""
-
-
-def remove_blocks(
-    files: Files, is_kept: IsKept, *, dry_run: bool = False, older_than: float = 0.0
-) -> Removed:
-    """Remove blocks from a folder, of the largest file first; files with others are rewritten.
-
-    Parameters
-    ----------
-    dry_run
-        Whether to count the blocks without removing them.
-    older_than
-        Age of a file in seconds from which on its blocks are removed.
-    """
-    removed, now = Removed(), time.time()
-    with folder_lock(files.path if isinstance(files, Folder) else None):
-        old = [name for name in files.names() if now - files.modified(name) >= older_than]
-        by_size = sorted(old, key=files.size, reverse=True)
-        for name, parquet in files.metadata(by_size, verify=False):
-            if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
-                continue
-            content = file_metadata(parquet)
-            keys = {each.key for each in content.ranges}
-            kept = {key for key in keys if is_kept(content.provenance, key)}
-            if kept == keys:
-                continue
-            n = sum(each.n for each in content.ranges)
-            n_removed = sum(each.n for each in content.ranges if each.key not in kept)
-            removed.n_blocks += n_removed
-            removed.n_bytes += files.size(name) * n_removed // n
-            if not dry_run:
-                if kept:
-                    _write_part(files, name, content, kept)
-                files.delete(name)
-    return removed
-
-
-def _write_part(files: Files, name: str, content: FileMetadata, keys: Collection[str]) -> None:
-    """Write the blocks of some keys in a file to a new file."""
-    size = sum(content.row_groups) // sum(each.n for each in content.ranges)
-    label = label_of(name)
-    store = Store(files, size, content.provenance, only_files=[name], label=label, read_only=True)
-    slices = np.concatenate([store.index.of(key) for key in sorted(keys)])
-    _write(store, slices)
 
 
 # ---------------------------------------------------------------- locking

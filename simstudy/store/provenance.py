@@ -89,11 +89,6 @@ class Provenance:
         settings = {name: str(value) for name, value in self.settings.items()}
         return {**settings, **self.codes.get(key, {})}
 
-    def without_code(self) -> list[Any]:
-        """The settings, the scenarios' values, and the options that methods hold."""
-        options = {key: code.get(OWN_VALUES, "") for key, code in self.codes.items()}
-        return [self.settings, self.values, options]
-
     def origin(self, key: str) -> str:
         """Hash the settings and the code of a scenario's blocks."""
         return self._hash(key, versions=True)

@@ -7,26 +7,22 @@ A run of the published settings has its outputs in the study's own folder, any o
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from simstudy.atomic_files import TemporaryFolder, forget_unfinished, read_json, write_json
+from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, in_one_line
-from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote import Place, place_of
-from simstudy.store.blocks import Store, files_at
-from simstudy.store.compaction import Removed, remove_blocks
-from simstudy.store.files import DAMAGED, ENDING, REPLICATES, translate_io_errors
-from simstudy.store.provenance import UNKNOWN, Provenance
+from simstudy.store.blocks import Store
+from simstudy.store.files import REPLICATES, files_at, translate_io_errors
+from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import (
-    FOLDER,
     Verdicts,
     accepted_origins,
     read_verdicts,
@@ -120,7 +116,6 @@ def file_hash(path: Place) -> str:
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
-UNFINISHED = "unfinished"  # folder of records of runs that have not finished
 INPUTS = "inputs"  # manifest entry: `digest` of all inputs, and keys of `blocks` by their origin
 
 
@@ -132,7 +127,7 @@ def study_folder(run: Place) -> Place:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of a study, finished or not.
+    """A finished run of a study.
 
     Parameters
     ----------
@@ -183,106 +178,6 @@ def list_runs(study: Place) -> list[StoredRun]:
         for folder, manifest in found
         if manifest is not None
     ]
-
-
-# ---------------------------------------------------------------- unfinished runs
-def unfinished_run(blocks: Place, provenance: Provenance) -> Place:
-    """Name the record of a run without a manifest, whose blocks `clean` keeps.
-
-    A run of the same settings, options and data in other code or versions has the same name.
-
-    Parameters
-    ----------
-    blocks
-        Folder of the blocks.
-    """
-    name = short_hash(json.dumps(provenance.without_code(), sort_keys=True))
-    return blocks / FOLDER / UNFINISHED / f"{name}.json"
-
-
-def record_run(blocks: Place, store: Store) -> None:
-    """Record a run that draws, until it has a manifest."""
-    write_json(unfinished_run(blocks, store.provenance), _used_by(store))
-
-
-def _used_by(store: Store) -> dict[str, Any]:
-    """The blocks that a run with this store uses, as its manifest names them."""
-    study, keys = store.provenance.settings["study"], store.provenance.codes
-    return {"study": study, INPUTS: {"blocks": store.origins(keys)}}
-
-
-def forget_run(blocks: Place, store: Store) -> None:
-    """Remove the record of a run that has a manifest now, if there is one."""
-    record = unfinished_run(blocks, store.provenance)
-    if record.exists():  # a read-only folder refuses to delete what is not there
-        with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
-            record.unlink(missing_ok=True)
-
-
-# ---------------------------------------------------------------- blocks that no run uses
-CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
-
-
-MAX_UNUSED_BYTES = 10**9  # bytes of unused blocks from which on a run says so
-REPORTED_BYTES = 10**7  # bytes of unused blocks below which a run never says so
-
-
-def clean(
-    study: Place,
-    *,
-    dry_run: bool = False,
-    older_than: float = CLEAN_SECONDS,
-    also: Sequence[StoredRun] = (),
-) -> Removed:
-    """Remove the blocks that no run of a study uses, and damaged or unfinished files.
-
-    Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
-    of older versions that do not state their provenance count as unused.
-
-    Parameters
-    ----------
-    study
-        Folder of the study, such as `results/NAME`.
-    dry_run
-        Whether to count the blocks without removing them.
-    older_than
-        Age in seconds from which on blocks are removed.
-    also
-        Further runs whose blocks are kept.
-
-    Returns
-    -------
-    Removed
-        Numbers of blocks and bytes.
-
-    Raises
-    ------
-    StoreError
-        If the folder has no run, so that all blocks would be removed.
-    """
-    blocks = study / REPLICATES
-    unfinished = map(read_json, (blocks / FOLDER / UNFINISHED).glob("*.json"))
-    runs = [*list_runs(study), *(StoredRun("", blocks, each) for each in unfinished if each), *also]
-    if not runs:
-        raise StoreError(
-            f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "
-            "delete the folder."
-        )
-    if not blocks.is_dir():
-        return Removed()
-    ours = runs[0].manifest.get("study"), UNKNOWN
-
-    def is_kept(provenance: Provenance, key: str) -> bool:
-        of_other_study = provenance.settings.get("study") not in ours
-        return of_other_study or any(run.uses(provenance, key) for run in runs)
-
-    files = files_at(blocks, at_once=False)
-    removed = remove_blocks(files, is_kept, dry_run=dry_run, older_than=older_than)
-    if not dry_run:
-        forget_unfinished(blocks)
-        for path in (blocks / DAMAGED).glob(f"*{ENDING}"):
-            path.unlink(missing_ok=True)
-    return removed
 
 
 # ---------------------------------------------------------------- the folder of a run's blocks
@@ -357,28 +252,6 @@ class StudyFolder:
         self.verdicts |= verdicts
         accepted = accepted_origins(self.verdicts, self.store.provenance)
         self.store = self.store.reopened(accepted=accepted)
-
-    def describe_unused(self) -> str:
-        """Say in one line if blocks that no run uses take much of the store; empty otherwise."""
-        with suppress(FileNotFoundError):  # another run merges files
-            return self._describe_unused()
-        return ""
-
-    def _describe_unused(self) -> str:
-        files = self.store.files
-        n_bytes = sum(map(files.size, files.names()))
-        limit = min(MAX_UNUSED_BYTES, max(n_bytes / 2, REPORTED_BYTES))
-        if self.path is None or n_bytes - self.store.n_bytes <= limit:
-            return ""
-        this = StoredRun("", self.path, _used_by(self.store))
-        unused = clean(self.path, dry_run=True, older_than=0.0, also=[this])
-        if unused.n_bytes <= limit:
-            return ""
-        return (
-            f"{unused.n_bytes / 1e6:,.0f} of {n_bytes / 1e6:,.0f} MB in {files} are blocks that no "
-            f"run uses: simstudy clean {self.path.name} counts them, and with delete=true deletes "
-            "those older than 7 days"
-        )
 
 
 def no_blocks_error(folder: Place) -> StoreError:

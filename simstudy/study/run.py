@@ -26,7 +26,7 @@ from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
-from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error, record_run
+from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
 from simstudy.study.stored_blocks import (
@@ -67,18 +67,16 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
     )
     with progress_of(study.name, options.progress) as progress:
         notes = _compare_other_code(study, options, plan, folder, provenance)
-        for note in filter(None, [*notes, folder.describe_unused() if is_all else ""]):
+        for note in notes:
             _say(note, progress)
-        blocks = folder.blocks
         loop = Loop(
             plan.work_units,
             folder.store,
             options.workers.limited(study.rules.block_seconds),
             progress,
-            blocks_folder=blocks,
+            blocks_folder=folder.blocks,
             provenance=provenance,
             try_measures=partial(_try_measures, study, plan, folder),
-            on_first=None if blocks is None else partial(record_run, blocks, folder.store),
             checks_in_full=in_full,
         )
         loop.stats.notes += notes

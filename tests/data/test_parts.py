@@ -276,7 +276,7 @@ def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, m
     np.save(tmp_path / "x.npy", np.zeros(3))
     array, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
     assert array.read_array() is array.read_array()
-    monkeypatch.setattr(parts, "KEPT_BYTES", 0)
+    monkeypatch.setattr(parts, "MAX_KEPT", 1)
     assert other.read_frame().equals(PRICES)
     assert len(parts._cache) == 1
     assert array.read_array().shape == (3,)

@@ -1,12 +1,16 @@
 """Names, labels and truths of a table belong to their numbers."""
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import special
 
 from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
-from simstudy.measures import relative_precision
+from simstudy.measures import mean, relative_precision
 from tests.external.tables import COLUMNS, TRUTH, long_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* has no row", "ignore:no truth is")
@@ -55,7 +59,7 @@ def test_columns_of_a_wide_table_are_matched_by_method():
 
 
 # ---------------------------------------------------------------- data sets that stand twice
-def test_rows_that_stand_twice_are_remarked():
+def test_rows_that_stand_twice_are_warned_of():
     rows = terms()
     twice = pd.concat([rows, rows.assign(rep=rows["rep"] + 1000)], ignore_index=True)
     with pytest.warns(UserWarning, match=r"1,600 rows repeat all .* \(row 1,601 those of row 1\)"):
@@ -63,6 +67,67 @@ def test_rows_that_stand_twice_are_remarked():
     assert any("count twice" in text for text in doubled.outcome.warnings)
     for plain in (rows, rows.assign(b=np.round(rows["b"] * 10))):
         assert not from_frame(plain, **LONG, measures=["empirical_se"]).outcome.warnings
+
+
+def rounded(decimals, n=500):
+    rng = np.random.default_rng(5)
+    columns = {"b": rng.normal(size=n), "se": rng.uniform(0.9, 1.1, n), "p": rng.random(n)}
+    return pd.DataFrame(columns).round(decimals)
+
+
+def counted(n):
+    """Proportions of 40, with standard errors and p-values that are made of them."""
+    b = np.random.default_rng(6).binomial(40, 0.4, n) / 40
+    se = np.sqrt(b * (1 - b) / 40)
+    return pd.DataFrame({"b": b, "se": se, "p": special.ndtr((0.3 - b) / se).round(3)}).round(4)
+
+
+def of_z(n):
+    z = np.random.default_rng(7).normal(size=n)
+    return pd.DataFrame({"b": z.round(1), "se": 1.0, "p": (2 * special.ndtr(-abs(z))).round(2)})
+
+
+def warnings_of(*parts):
+    """Two jobs in one table, whose data sets have numbers of their own."""
+    rows = pd.concat(parts, ignore_index=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        from_frame(rows, estimate="b", se="se", p_value="p", measures=["empirical_se"])
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_again", [50, 500])
+def test_a_job_that_stands_twice_is_found_in_rounded_numbers(decimals, n_again):
+    rows = rounded(decimals)
+    (said,) = warnings_of(rows, rows[:n_again])
+    assert "(row 501 those of row 1), as where two jobs with one seed" in said
+    assert abs(int(said.split()[0]) - n_again) <= n_again / 10, "single rows may agree by chance"
+
+
+@pytest.mark.parametrize("made", [counted, of_z])
+def test_a_job_of_few_values_that_stands_twice_is_found(made):
+    rows = made(300)
+    assert len(warnings_of(rows, rows)) == 1
+    assert warnings_of(rows) == []
+
+
+ORDERS = ("b", "p", ["p", "b"])
+
+
+@pytest.mark.parametrize("order", [None, *ORDERS])
+@pytest.mark.parametrize("made", [counted, of_z, partial(rounded, 2)])
+def test_rows_that_agree_by_chance_give_no_word(made, order):
+    rows = made(n=1000)
+    halves = [rows[:500], rows[500:]]
+    assert (
+        warnings_of(*(half if order is None else half.sort_values(order) for half in halves)) == []
+    )
+
+
+def test_results_of_one_trial_give_no_word():
+    b = np.random.default_rng(8).integers(0, 2, 1000).astype(float)
+    assert warnings_of(pd.DataFrame({"b": b, "se": 1.0, "p": 1 - b})) == []
 
 
 # ---------------------------------------------------------------- a truth for each parameter
@@ -165,3 +230,36 @@ def test_several_files_or_a_folder_are_put_together(tmp_path):
     for found in (folder, files):
         np.testing.assert_allclose(found.summary["estimate"], whole.summary["estimate"])
     assert files.plan.name == "job_a"
+
+
+@pytest.mark.parametrize(("column", "other"), [("b", "B"), ("se", "stderr"), ("n", "size")])
+def test_a_file_that_names_a_column_otherwise_is_refused(column, other, tmp_path):
+    """Its rows would count as failures, or its intervals as missing."""
+    rows = terms()
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    rows.rename(columns={column: other}).to_csv(tmp_path / "b.csv", index=False)
+    said = rf"b\.csv has no column '{column}', which .*a\.csv has; it has {other}\. Name it"
+    with pytest.raises(ConfigError, match=said):
+        from_file(tmp_path, **LONG)
+
+
+def test_a_column_that_nothing_reads_may_have_other_names(tmp_path):
+    rows = terms().assign(seconds=1.0)
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    rows.rename(columns={"seconds": "time"}).assign(b=1.0).to_csv(tmp_path / "b.csv", index=False)
+    row = from_file(tmp_path, **LONG).row("empirical_se", term="trt", n=25, method="cc")
+    assert row["n_rep"] == 400
+    asked = {**LONG, "measures": [mean("seconds")]}
+    with pytest.raises(ConfigError, match="has no column 'seconds'"):
+        from_file(tmp_path, **asked)
+
+
+def test_a_second_name_of_a_method_may_be_empty(tmp_path):
+    """As in the data set MIsim2 of rsimsum, where complete cases have one name only."""
+    names = {"m1": ["CC", "MI", "MI"] * 20, "m2": ["", "T", "LOGT"] * 20}
+    rows = pd.DataFrame({"set": np.repeat(np.arange(20), 3), **names})
+    rows["b"] = np.random.default_rng(1).normal(size=60)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    asked = {"estimate": "b", "method": ["m1", "m2"], "rep": "set"}
+    for found in (from_file(tmp_path / "rows.csv", **asked), from_frame(rows, **asked)):
+        assert found.plan.axes == {"m1_m2": ("CC", "MI, T", "MI, LOGT")}

@@ -17,8 +17,7 @@ from simstudy.cli import main
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
 from simstudy.remote import list_sizes, place_of
-from simstudy.store.blocks import files_at
-from simstudy.store.files import Folder
+from simstudy.store.files import Folder, files_at
 from tests.analysis import test_derived
 from tests.cli.test_command_line import SMALL
 from tests.factories import mean_study

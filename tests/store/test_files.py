@@ -9,10 +9,9 @@ from simstudy.errors import StoreError
 from simstudy.remote import place_of
 from simstudy.store import compaction
 from simstudy.store.block_files import BlockRange, write_blocks
-from simstudy.store.blocks import Store, files_at
+from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import Folder
-from simstudy.store.object_store import ObjectStore
+from simstudy.store.files import Folder, ObjectStore, files_at
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
 
 

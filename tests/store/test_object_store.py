@@ -11,9 +11,9 @@ from simstudy.atomic_files import write_bytes
 from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import place_of
-from simstudy.store import compaction, object_store
+from simstudy.store import compaction
 from simstudy.store.blocks import Store
-from simstudy.store.object_store import ObjectStore
+from simstudy.store.files import ObjectStore
 from simstudy.study import RunOptions
 from simstudy.study.run import run as run_study
 from tests.factories import mean_study
@@ -71,7 +71,7 @@ def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
 
 
 def test_only_the_end_of_a_file_is_asked_for_until_its_rows_are(filled, asked, monkeypatch):
-    monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
+    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", size_of_smallest(filled) - 1)
     asked.clear()
     store = Store(again(filled, at_once=False), ROWS, OWNER)
     assert asked == {"ls": 1, "cat_file": N}
@@ -81,7 +81,7 @@ def test_only_the_end_of_a_file_is_asked_for_until_its_rows_are(filled, asked, m
 
 
 def test_of_a_file_with_longer_metadata_all_is_asked_for(filled, asked, monkeypatch):
-    monkeypatch.setattr(object_store, "TAIL_BYTES", 100)
+    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", 100)
     store = Store(again(filled, at_once=False), ROWS, OWNER)
     assert asked == {"ls": 1, "cat_file": 2 * N}
     assert_holds(store, "c", 1)
@@ -99,7 +99,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         assert run.details.store.n_files == 1, (
             "a share leaves one file and opens none of other shares"
         )
-        put = n_files + 3  # the one that they are gathered in, what they took, the run
+        put = n_files + 2  # the one that they are gathered in, and what they took
         assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == 1, "the manifest"
     asked.clear()
@@ -133,7 +133,7 @@ def damage(files, name):
 
 
 def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
-    monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
+    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", size_of_smallest(filled) - 1)
     store = Store(again(filled, at_once=False), ROWS, OWNER)
     (name,) = [
         file.name for file in store.referenced_files if file.number == store.index.of("c")["file"]

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.predictive_pvalue.named_data import boston, regression_data
 from simstudy.data.content_hash import hash_of_array
-from simstudy.data.named import boston, regression_data
 from simstudy.errors import ConfigError, NotHereError
 
 BOSTON_SHA256 = "3f290d4cc104404b603bdf63a4befbb45902730c9c718ec5d69ab387fac1a41b"

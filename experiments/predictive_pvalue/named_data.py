@@ -13,8 +13,6 @@ corrections, which neither published analyses nor this copy use.
 """
 
 from collections.abc import Callable
-from importlib import resources
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +23,7 @@ from simstudy.errors import ConfigError, NotHereError, nearest
 from simstudy.lazy import pd
 from simstudy.read_table import read_table
 
+BOSTON = Path(__file__).with_name("boston_house_prices.csv")
 Table = Float[np.ndarray, "row column"]
 
 OTHERS = "data=boston, data=friedman and data=path/to.csv target=COLUMN"
@@ -140,7 +139,7 @@ def diabetes() -> Table:
 
 
 def boston() -> Table:
-    """Load median values of houses in 506 tracts and 13 features, from the package.
+    """Load median values of houses in 506 tracts and 13 features, from the file beside this module.
 
     Returns
     -------
@@ -152,8 +151,7 @@ def boston() -> Table:
     ----------
     Harrison & Rubinfeld (1978), J. Environ. Econ. Manage. 5, 81-102.
     """
-    content = resources.files("simstudy.data").joinpath("boston_house_prices.csv").read_text()
-    return np.loadtxt(StringIO(content), delimiter=",", skiprows=1, quotechar='"')
+    return np.loadtxt(BOSTON, delimiter=",", skiprows=1, quotechar='"')
 
 
 NAMED: dict[str, Callable[[], Table]] = {"boston": boston, "diabetes": diabetes}
