@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import Future
+from threading import Thread
 
 import pytest
 
@@ -258,3 +259,37 @@ def test_measures_are_tried_until_they_could_be(factory, n_without):
     assert len(tried) == n_without + 1
     assert tried[0] is factory.store
     assert run.written
+
+
+class Backwards(Executor):
+    """Finishes what it was given in another thread, the last task first."""
+
+    n_workers = 3
+
+    def __init__(self):
+        self.begun = []
+
+    def submit(self, task):
+        done = Future()
+        self.begun.append((done, draw_task(task)))
+        if len(self.begun) == self.n_ahead or sum(len(r.done) for _, r in self.begun) == 12:
+            Thread(target=self.finish).start()
+        return done
+
+    def finish(self):
+        time.sleep(0.01)
+        begun, self.begun = self.begun, []
+        for done, result in reversed(begun):
+            done.set_result(result)
+
+
+def test_tasks_that_finish_in_any_order_are_all_counted(factory, monkeypatch):
+    results = drawn(factory, blocks_of(factory, 6), Backwards(), monkeypatch)
+    found = [block for result in results for block in result.done]
+    assert sorted(found) == sorted((b.key, b.block) for b in blocks_of_all(6))
+    factory.store.scan()
+    assert not blocks_of(factory, 6)
+
+
+def blocks_of_all(n_blocks):
+    return tasks.all_blocks(PLAN.work_units, dict.fromkeys(PLAN.work_units.keys, n_blocks))
