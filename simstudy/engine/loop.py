@@ -460,7 +460,7 @@ class Loop:
     def _check_independent(self) -> None:
         """Compare the spread of block means with that of independent replicates."""
         if self.written and not self.store.label:
-            spreads = odd_spreads(self.plan, self.store, self.plan.keys)
+            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.stats.seconds)
             self.monitor.note_spreads(spreads)
             if spreads:
                 self._write_record()
