@@ -1,5 +1,6 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -627,3 +628,37 @@ def test_arguments_go_by_name_whatever_their_order_and_kind():
         assert each_replicate(method)(y=y, x=x)["d"].tolist() == expected
     fixed = each_replicate(with_options)(y=y, x=x, scale=2.0)
     assert fixed["d"].tolist() == [2 * d for d in expected]
+
+
+def test_a_row_that_failed_has_no_number():
+    def fails(x):
+        if x == 2:
+            raise ValueError("two")
+        return {"a": x}
+
+    found = each_replicate(fails)(x=np.arange(4.0))
+    assert np.isnan(found["a"]).tolist() == [False, False, True, False]
+    assert found["error"].tolist() == [None, None, "ValueError: two", None]
+
+
+def test_replicates_that_all_fail_each_for_its_own_reason_are_failures_and_no_mistake():
+    def method(x):
+        if x[0] > 0:
+            raise ValueError("one reason")
+        raise ArithmeticError("another")
+
+    study = Study(
+        "reasons", [Sample(3)], [mean("e")], methods={"m": each_replicate(method, returns="e")}
+    )
+    assert study.run(50, **INLINE).n_failed == 50
+
+
+def test_a_file_that_is_left_open_is_no_warning_of_a_replicate():
+    def method(x):
+        warnings.warn("open", ResourceWarning, stacklevel=1)
+        if x > 1:
+            warnings.warn("doubtful", UserWarning, stacklevel=1)
+        return {"a": x}
+
+    found = each_replicate(method)(x=np.arange(3.0))
+    assert found["warning"].tolist() == [None, None, "UserWarning: doubtful"]
