@@ -9,6 +9,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from time import process_time
@@ -16,15 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from benchmarks.pages import print_or_put, table
 from benchmarks.timing import python
 from experiments.two_stage import study as two_stage
 from simstudy.design.plan import Plan
-from simstudy.engine.executors import packed
+from simstudy.engine.executors import Executor, packed
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import (
+    Task,
     TaskFactory,
+    TaskResult,
+    TaskSizes,
     all_blocks,
     draw_task,
     first_shards,
@@ -41,6 +46,7 @@ from simstudy.study import Study
 
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
 INLINE = {"backend": "inline", "n_jobs": 1}
+TASK_SECONDS = 20.0  # of a long run
 SHARES = ((100, 20, 100), (1000, 20, 100), (10_000, 20, 100), (100, 20_000, 2000))
 """Numbers of shares, of scenarios, and of blocks of each share."""
 
@@ -279,13 +285,76 @@ def _write_share(
     write_record(folder, label, provenance, RunRecord(spent, Times(moment, moment)))
 
 
+# ---------------------------------------------------------------- one parent, many workers
+class Finished(Executor):
+    """A thousand workers that finish at once: what remains is the time of the parent.
+
+    Tasks are drawn here, and their time is left out.
+    """
+
+    n_workers = 1000
+    n_tasks = 0
+    drawing = 0.0
+
+    def submit(self, task: Task) -> Future[TaskResult]:
+        """Send a task as to a process, and finish it."""
+        packed(task)
+        begun = process_time()
+        result = draw_task(task)._replace(seconds=TASK_SECONDS)
+        Finished.drawing += process_time() - begun
+        Finished.n_tasks += 1
+        done: Future[TaskResult] = Future()
+        done.set_result(result)
+        return done
+
+
+def parent_table(n_tasks: int = 2000) -> str:
+    """What one process spends on the tasks of others, with 10 and with 100 blocks in each."""
+    rows = []
+    for n_blocks in (10, 100):
+        seconds = _of_a_parent(n_tasks, n_blocks)
+        at_once = TASK_SECONDS / seconds
+        rows.append(
+            [
+                f"{n_blocks}",
+                f"{seconds * 1e3:.2f} ms",
+                f"{1000 * seconds / TASK_SECONDS:.1%}",
+                f"{at_once:,.0f}",
+            ]
+        )
+    head = ["blocks in a task", "the parent, for a task", "with 1,000 workers and tasks of 20 s"]
+    return table([*head, "workers at the limit"], rows)
+
+
+def _of_a_parent(n_tasks: int, n_blocks: int) -> float:
+    """The parent's processor time for a task, beyond that of a run with few."""
+    from benchmarks.test_engine import tiny
+
+    def spent(n: int) -> float:
+        Finished.n_tasks, Finished.drawing = 0, 0.0
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", lambda _: None)  # the disk's time is its own
+            patch.setattr(TaskSizes, "n_blocks", lambda *_: n_blocks)
+            before = process_time()
+            size = n * n_blocks * 10 // 20
+            tiny(20, 10).run(size, out=folder, backend="benchmarks.scale:Finished", progress=False)
+            return process_time() - before - Finished.drawing
+
+    few, many = n_tasks // 10, n_tasks
+    at_few, n_few = spent(few), Finished.n_tasks
+    at_many, n_many = spent(many), Finished.n_tasks
+    return (at_many - at_few) / (n_many - n_few)
+
+
 def main(arguments: list[str]) -> None:
     """Print the tables, or put them into a page."""
     if arguments[:1] == ["--join"]:
         print(*join_shares(*map(int, arguments[1:])))
         return
+    parent = "One process that hands out tasks to workers that finish at once:"
     shares = "An array of shares, simulated in one process, and joined on one core:"
-    print_or_put("\n\n".join([cost_table(), shares, share_table()]), arguments, "scale")
+    parts = [cost_table(), parent, parent_table(), shares, share_table()]
+    print_or_put("\n\n".join(parts), arguments, "scale")
 
 
 if __name__ == "__main__":

@@ -102,6 +102,13 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
         assert np.array_equal(first, more[:n])
 
 
+def test_a_budget_that_is_spent_before_every_scenario_has_a_block_is_out_of_time(tmp_path):
+    with pytest.raises(OutOfTime):
+        counted().run(100, budget=1, **INLINE, out=tmp_path)
+    assert not (tmp_path / "few" / "manifest.json").exists()
+    assert counted().run(20, **INLINE, out=tmp_path).outcome.n_blocks < 6, "what was drawn is kept"
+
+
 def test_a_budget_that_is_enough_changes_nothing():
     result = counted().run(20, budget=1000, **INLINE)
     assert result.details.n_left == 0

@@ -184,7 +184,8 @@ def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
 LEVEL = 2e-8  # significance level for all tests of a run; false alarms may be ten times as frequent
 MIN_BLOCKS, MAX_BLOCKS = 5, 200
 MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of their number
-MAX_SECONDS = 1.0  # time after which no further scenario is tested
+MIN_SECONDS, MAX_SECONDS = 0.1, 1.0  # time after which no further scenario is tested
+PART_OF_RUN = 0.05  # the same, as a part of the run
 MAX_CELLS = 8  # tested cells per column with axes
 MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
 
@@ -203,7 +204,9 @@ class Spread(NamedTuple):
     ratio: float
 
 
-def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
+def odd_spreads(
+    plan: Plan, store: Store, keys: Iterable[str], run_seconds: float = math.inf
+) -> list[Spread]:
     """Find columns whose block means contradict independent replicates.
 
     Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
@@ -213,10 +216,11 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
     ----------
     keys
         Keys of scenarios (or scenarios and methods); those with fewer than five blocks are skipped.
-    group_size
-        Number of consecutive replicates that may depend on each other: the test uses their means.
+    run_seconds
+        Duration of the run. The test may take 5% of it, at least 0.1 and at most one second; then
+        no further scenario is tested.
     """
-    end = time.monotonic() + MAX_SECONDS
+    end = time.monotonic() + min(MAX_SECONDS, max(MIN_SECONDS, PART_OF_RUN * run_seconds))
     found: list[tuple[Spread, float]] = []
     n_tests = 0
     for key in keys:

@@ -15,9 +15,10 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import cached_property
+from queue import SimpleQueue
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.design.plan import Plan
@@ -314,6 +315,7 @@ class Loop:
     ) -> None:
         """Draw with an executor until no block is left or `until` returns true."""
         pending: dict[Future[TaskResult], Task] = {}
+        finished: SimpleQueue[Future[TaskResult]] = SimpleQueue()  # `wait` looks at all pending
         lost: list[Task] = []  # tasks whose worker has died
         while True:  # after a death, no task is begun until all pending ones are back
             has_room = not lost and not stop_requested()
@@ -323,9 +325,12 @@ class Loop:
                     break
                 task = self._factory.task(blocks)
                 try:
-                    pending[executor.submit(task)] = task
+                    future = executor.submit(task)
                 except WorkerDiedError:
                     lost.append(task)
+                else:
+                    pending[future] = task
+                    future.add_done_callback(finished.put)
                 has_room = not lost and not stop_requested()
             if not pending and not lost:
                 return
@@ -333,7 +338,7 @@ class Loop:
                 self._draw_lost(executor, lost, queue.left)
                 lost = []
                 continue
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            for future in [finished.get(), *(finished.get() for _ in range(finished.qsize()))]:
                 task = pending.pop(future)
                 try:
                     result = future.result()
@@ -463,7 +468,7 @@ class Loop:
     def _check_independent(self) -> None:
         """Compare the spread of block means with that of independent replicates."""
         if self.written and not self.store.label:
-            spreads = odd_spreads(self.plan, self.store, self.plan.keys)
+            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.stats.seconds)
             self.monitor.note_spreads(spreads)
             if spreads:
                 self._write_record()

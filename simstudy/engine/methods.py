@@ -431,8 +431,6 @@ class EachReplicate:
 
 def _in_order(function: Callable[..., Any], names: Collection[str]) -> list[str] | None:
     """The names in the order of a function's first parameters; None if they are others."""
-    if isinstance(function, partial) and function.args:
-        return None
     parameters = parameters_of(function)[: len(names)]
     kinds = {parameter.kind for parameter in parameters}
     first = [parameter.name for parameter in parameters]

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from simstudy.design.plan import Derived
-from simstudy.engine.columns import agree
+from simstudy.engine.columns import (
+    agree,
+    apply_derived_columns,
+    check_columns_read,
+    derived_column,
+)
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.store.columns import columns_of
 from simstudy.study import Rules, Study
-from tests.factories import SIZE, X, giving, plan_of, read_back, simulated, stored
+from tests.factories import SIZE, Named, X, giving, plan_of, read_back, simulated, stored
 from tests.support import INLINE
 
 
@@ -215,3 +220,68 @@ def test_columns_of_vectors_and_those_that_they_read_are_computed_when_drawn(vec
     derived = [Derived(name, function) for name, function in functions.items()]
     rules = Rules(vectors=dict.fromkeys(vectors, 2))
     assert plan_of(derived=tuple(derived), rules=rules).stored_derived == stored
+
+
+# ---------------------------------------------------------------- guards
+def test_a_declared_vector_that_is_not_returned_is_named():
+    with pytest.raises(StudyError, match=r"did not return the vector 'curve'.* did you mean 'curv"):
+        simulated({"curves": X}, axes={}, vectors={"curve": 3})
+
+
+def test_a_vector_with_one_missing_value_is_a_failure():
+    curve = np.ones((SIZE, 3))
+    curve[2, 1] = np.nan
+    made, table = stored({"curve": curve}, axes={}, vectors={"curve": 3})
+    assert made.n_failed == 1
+    assert table["error"].to_pylist()[2] == "NaN in curve"
+    assert table["curve"].to_pylist()[2] == [None] * 3
+
+
+def test_the_error_that_a_study_tells_stays_where_a_column_is_missing_as_well():
+    errors = np.array([None, "no fit", None, None, None, None], dtype=object)
+    x = np.where((X == 1) | (X == 2), np.nan, X)
+    _, table = stored({"x": x, "error": errors}, axes={})
+    assert table["error"].to_pylist() == [None, "no fit", "NaN in x", None, None, None]
+
+
+@pytest.mark.parametrize("off", [1e-9, 1e-6, 1e-3])
+def test_a_column_with_the_name_of_a_factor_has_its_value_up_to_rounding(off):
+    values = np.where(X == 3, np.nan, 2.0 * (1 + off))
+    plan = plan_of(axes={}, may_be_missing=("k",), reads={"bias": ("k", "x")})
+    columns = {"k": values, "x": X}
+    if off < 1e-8:
+        check_columns_read(plan, Named(2), columns)
+    else:
+        with pytest.raises(StudyError, match="'k' has the name of a factor"):
+            check_columns_read(plan, Named(2), columns)
+
+
+def test_missing_values_count_as_equal_only_in_the_column():
+    plan = plan_of(axes={}, reads={"bias": ("k", "x")})
+    with pytest.raises(StudyError, match="'k' has the name of a factor"):
+        check_columns_read(plan, Named(np.nan), {"k": X, "x": X})
+
+
+def test_a_derived_column_is_missing_in_failed_rows_and_cannot_change_what_it_reads():
+    def marked(x):
+        with pytest.raises(ValueError, match="read-only"):
+            x[:] = 7.0
+        return np.ones(len(x))
+
+    plan = plan_of(axes={})
+    errors = np.array([None, "no fit", None, None, None, None], dtype=object)
+    columns = {"x": X, "error": errors}
+    found = derived_column(plan, Derived("one", marked), Named(1), columns)
+    assert np.flatnonzero(np.isnan(found)).tolist() == [1]
+    assert columns["x"] is X
+    assert X.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("store_vectors", [(), ("curve",)])
+def test_a_derived_column_takes_the_place_of_its_vector_unless_both_are_to_be_stored(store_vectors):
+    rules = Rules(vectors={"curve": 3, "rest": 2}, store_vectors=store_vectors)
+    derived = (Derived("top", lambda curve: curve.max(axis=1)),)
+    plan = plan_of(axes={}, rules=rules, derived=derived)
+    columns = {"curve": np.ones((SIZE, 3)), "rest": np.ones((SIZE, 2))}
+    found = apply_derived_columns(plan, Named(1), columns)
+    assert found.keys() == {"rest", "top", *store_vectors}

@@ -11,7 +11,7 @@ from simstudy.engine.independence import LEVEL, block_spread
 from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import bias, mean
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 SIZE = 50
 
@@ -167,3 +167,37 @@ def test_many_columns_are_no_reason_for_an_alarm(monkeypatch):
     units = result.plan.work_units
     (found,) = independence.odd_spreads(units, result.details.store, units.keys)
     assert found.column == sorted(columns)[-1]
+
+
+@dataclass(frozen=True)
+class InGroups:
+    """Replicates of a group have the same value."""
+
+    def simulate(self, streams, n_rep):
+        return {"x": np.repeat(streams("data").normal(size=n_rep // 10), 10)}
+
+
+@pytest.mark.parametrize("group_size", [1, 10])
+def test_groups_that_are_declared_are_compared_by_their_means(group_size):
+    study = Study(
+        "groups", [InGroups()], [mean("x")], block_size=100, rules=Rules(group_size=group_size)
+    )
+    said = study.run(20_000, backend="inline", progress=Silent()).outcome.warnings
+    assert ["block means of x vary" in text for text in said] == [True] * (group_size == 1)
+
+
+@dataclass(frozen=True)
+class OneCell:
+    """The last of eight cells shares a number within a block."""
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").normal(size=(n_rep, 8))
+        x[:, 7] += 5 * streams("shared").normal()
+        return {"x": x}
+
+
+def test_each_of_the_first_cells_is_looked_at():
+    axes = {"cell": tuple("abcdefgh")}
+    study = Study("cells", [OneCell()], [mean("x")], axes=axes, block_size=SIZE)
+    said = study.run(20 * SIZE, backend="inline", progress=Silent()).outcome.warnings
+    assert ["block means of x vary" in text for text in said] == [True]

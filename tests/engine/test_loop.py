@@ -2,11 +2,12 @@
 
 import time
 from concurrent.futures import Future
+from threading import Thread
 
 import pytest
 
 from simstudy.engine import loop, tasks
-from simstudy.engine.executors import Executor, WorkerDiedError
+from simstudy.engine.executors import Executor, InProcess, WorkerDiedError
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.tasks import (
@@ -258,3 +259,51 @@ def test_measures_are_tried_until_they_could_be(factory, n_without):
     assert len(tried) == n_without + 1
     assert tried[0] is factory.store
     assert run.written
+
+
+class Backwards(Executor):
+    """Finishes what it was given in another thread, the last task first."""
+
+    n_workers = 3
+
+    def __init__(self):
+        self.begun, self.is_open = [], True
+        Thread(target=self.finish, daemon=True).start()
+
+    def submit(self, task):
+        done = Future()
+        self.begun.append((done, draw_task(task)))
+        return done
+
+    def finish(self):
+        while self.is_open:
+            time.sleep(0.005)
+            while self.begun:
+                done, result = self.begun.pop()
+                done.set_result(result)
+
+    def close(self, *, kill):
+        self.is_open = False
+
+
+def test_tasks_that_finish_in_any_order_are_all_counted(factory, monkeypatch):
+    results = drawn(factory, blocks_of(factory, 6), Backwards(), monkeypatch)
+    found = [block for result in results for block in result.done]
+    assert sorted(found) == sorted((b.key, b.block) for b in blocks_of_all(6))
+    factory.store.scan()
+    assert not blocks_of(factory, 6)
+
+
+def blocks_of_all(n_blocks):
+    return tasks.all_blocks(PLAN.work_units, dict.fromkeys(PLAN.work_units.keys, n_blocks))
+
+
+def test_what_the_machine_made_fail_is_drawn_again_by_the_next_run(factory, monkeypatch):
+    bad = first_of(factory, 2)
+    drawn(factory, blocks_of(factory, 6), Mortal([bad], [bad]), monkeypatch)
+    factory.store.scan()
+    run = Loop(PLAN.work_units, factory.store, Workers("inline", 1), Silent())
+    monkeypatch.setattr(loop, "executor_of", lambda *_: InProcess())
+    run.draw(dict.fromkeys(PLAN.keys, 6 * PLAN.block_size))
+    assert (run.stats.n_blocks, run.stats.n_failed) == (1, 0)
+    assert not blocks_of(factory, 6)

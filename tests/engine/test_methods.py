@@ -1,5 +1,6 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -572,3 +573,95 @@ def test_functions_of_a_loop_that_all_see_its_last_value_are_named():
         noticed = Study("late", [Sample(3)], methods=methods).run(10, **INLINE).outcome.warnings
         named = [text for text in noticed if "methods k=1; k=2; k=3 have the same code" in text]
         assert bool(named) == is_named
+
+
+# ---------------------------------------------------------------- rows that look alike
+def test_values_go_by_name_whatever_the_order_of_a_row():
+    def method(x):
+        pair = {"low": float(x), "high": float(x) + 100}
+        return pair if x < 3 else dict(reversed(pair.items()))
+
+    found = each_replicate(method)(x=np.arange(6.0))
+    assert found["low"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert found["high"].tolist() == [100, 101, 102, 103, 104, 105]
+
+
+def test_a_row_of_other_names_or_types_is_looked_at_again():
+    def renamed(x):
+        return {"a": float(x)} if x < 3 else {"b": float(x)}
+
+    def texts(x):
+        return {"a": float(x)} if x < 3 else {"a": "many"}
+
+    with pytest.raises(StudyError, match=r"row 3 of its block.* lacks the column 'a'"):
+        each_replicate(renamed)(x=np.arange(6.0))
+    with pytest.raises(StudyError, match="a is text in one replicate and a number in earlier"):
+        each_replicate(texts)(x=np.arange(6.0))
+    numbers = each_replicate(lambda x: {"a": int(x) if x > 2 else x > 1})(x=np.arange(6.0))
+    assert numbers["a"].tolist() == [0, 0, 1, 3, 4, 5]
+
+
+def test_a_dict_that_is_filled_anew_for_each_row_keeps_all_rows():
+    kept = {}
+
+    def refilled(x):
+        kept["a"] = float(x)
+        return kept
+
+    assert each_replicate(refilled)(x=np.arange(6.0))["a"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_arguments_go_by_name_whatever_their_order_and_kind():
+    x, y = np.arange(4.0), np.arange(4.0) * 10
+
+    def plain(x, y):
+        return {"d": y - x}
+
+    def by_name(*, y, x):
+        return {"d": y - x}
+
+    def with_options(y, scale=1.0, x=0.0):
+        return {"d": scale * (y - x)}
+
+    def first_fixed(zero, y, x):
+        return {"d": y - x + zero}
+
+    expected = (y - x).tolist()
+    for method in (plain, by_name, with_options, partial(first_fixed, 0.0), partial(plain)):
+        assert each_replicate(method)(y=y, x=x)["d"].tolist() == expected
+    fixed = each_replicate(with_options)(y=y, x=x, scale=2.0)
+    assert fixed["d"].tolist() == [2 * d for d in expected]
+
+
+def test_a_row_that_failed_has_no_number():
+    def fails(x):
+        if x == 2:
+            raise ValueError("two")
+        return {"a": x}
+
+    found = each_replicate(fails)(x=np.arange(4.0))
+    assert np.isnan(found["a"]).tolist() == [False, False, True, False]
+    assert found["error"].tolist() == [None, None, "ValueError: two", None]
+
+
+def test_replicates_that_all_fail_each_for_its_own_reason_are_failures_and_no_mistake():
+    def method(x):
+        if x[0] > 0:
+            raise ValueError("one reason")
+        raise ArithmeticError("another")
+
+    study = Study(
+        "reasons", [Sample(3)], [mean("e")], methods={"m": each_replicate(method, returns="e")}
+    )
+    assert study.run(50, **INLINE).n_failed == 50
+
+
+def test_a_file_that_is_left_open_is_no_warning_of_a_replicate():
+    def method(x):
+        warnings.warn("open", ResourceWarning, stacklevel=1)
+        if x > 1:
+            warnings.warn("doubtful", UserWarning, stacklevel=1)
+        return {"a": x}
+
+    found = each_replicate(method)(x=np.arange(3.0))
+    assert found["warning"].tolist() == [None, None, "UserWarning: doubtful"]

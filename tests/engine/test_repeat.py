@@ -392,3 +392,21 @@ def test_a_digest_does_not_depend_on_chunks_slices_or_the_bits_of_nan():
         assert second_draw.digests_of(table) == second_draw.digests_of(
             pa.table({"x": [1.0, math.nan, 3.0]})
         )
+
+
+@pytest.mark.parametrize(("for_more", "n_drawn"), [(30.0, 3), (0.0, 1)])
+def test_further_scenarios_of_a_method_are_drawn_again_within_their_own_time(
+    for_more, n_drawn, monkeypatch
+):
+    drawn = []
+
+    def redrawn(payload, seconds):
+        drawn.append(seconds)
+        return second_draw._Answer({}, 1.0)
+
+    monkeypatch.setattr(second_draw, "_redrawn", redrawn)
+    monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
+    monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
+    said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
+    assert drawn == [30.0, 29.0, 28.0][:n_drawn]
+    assert said == [], "one scenario of each method was drawn again"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy.engine import run_monitor
 from simstudy.engine.block import Address
 from simstudy.engine.run_monitor import RunMonitor
 from simstudy.engine.tasks import TaskResult
@@ -98,6 +99,21 @@ def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
     monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
     progress.Bar("slow").within(3, 1000)
     assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
+
+
+def test_a_kind_of_warning_is_shown_once_and_kept_for_each_scenario(monkeypatch):
+    notes = Notes()
+    monitor = RunMonitor(plan_of(), notes)
+    for kind, key in (("one", "a"), ("one", "b"), ("other", "a")):
+        monitor.warn(kind, key, f"{kind} of {key}")
+    assert notes.said == ["warning: one of a", "warning: other of a"]
+    assert monitor.warnings == {
+        ("one", "a"): "one of a", ("one", "b"): "one of b", ("other", "a"): "other of a",
+    }  # fmt: skip
+    monkeypatch.setattr(run_monitor, "MAX_WARNINGS", 3)
+    monitor.warn("one", "c", "one too many")
+    monitor.warn("third", "a", "the first of its kind")
+    assert [*monitor.warnings][3:] == [("third", "a")]
 
 
 # ---------------------------------------------------------------- a replay

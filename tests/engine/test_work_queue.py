@@ -14,6 +14,7 @@ from simstudy.engine.tasks import (
     all_blocks,
     blocks_of_shard,
     missing_blocks,
+    n_blocks_by_shard,
 )
 from simstudy.store.blocks import Store
 from tests.engine.test_methods import METHODS
@@ -87,3 +88,19 @@ def test_a_share_does_not_depend_on_what_is_stored():
     some = BlockSet(PLAN, {key: np.arange(8) % 2 == 0 for key in PLAN.keys})
     whole = blocks_of_shard(PLAN, every(PLAN, 8), (2, 3))
     assert list(blocks_of_shard(PLAN, some, (2, 3))) == [job for job in whole if job in some]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_queue_hands_out_as_many_blocks_as_were_asked_for(n):
+    queue = WorkQueue(every(PLAN, 4))
+    assert len(queue.take(n)) == n
+    assert queue.left == 12 - n
+
+
+@pytest.mark.parametrize("n_shards", [1, 3, 5])
+def test_the_blocks_of_a_shard_are_as_many_as_are_counted_for_it(n_shards):
+    blocks = every(PLAN, 4)
+    counted = n_blocks_by_shard(PLAN, blocks, n_shards)
+    drawn = {i: len(blocks_of_shard(PLAN, blocks, (i, n_shards))) for i in range(1, n_shards + 1)}
+    assert drawn == {i: counted[i] for i in drawn}
+    assert sum(drawn.values()) == 12
