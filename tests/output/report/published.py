@@ -45,7 +45,11 @@ def _result(published, folder, manifest):
     keys = [str(at) for at in range(manifest["scenarios"])]
     return SimpleNamespace(
         plan=SimpleNamespace(
-            name=folder.name, scenarios=[Nothing()] * len(keys), methods_axis="method", axes={}
+            name=folder.name,
+            scenarios=[Nothing()] * len(keys),
+            methods_axis="method",
+            axes={},
+            has_classes=False,
         ),
         folder=folder,
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
