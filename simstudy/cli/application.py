@@ -32,6 +32,7 @@ from simstudy.cli.composition import (
     hydra_process,
     is_word,
     parse_overrides,
+    refuse_slips,
     register,
     resolve,
     typed_overrides,
@@ -80,6 +81,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
+    refuse_slips(arguments)
     arguments = with_experiments(arguments, project)
     overrides = overrides_among(arguments)
     flags = [text for text in arguments if text not in overrides]  # argparse takes them last
@@ -164,8 +166,8 @@ class Task:
         self.__name__ = self.__qualname__ = "run"
         self.__module__ = "simstudy.cli.application"
 
-    def __call__(self, config: DictConfig) -> float | None:
-        """Run one study; returns the objective of a sweeper, if one is named."""
+    def __call__(self, config: DictConfig) -> float | Outcome | None:
+        """Run one study; returns the objective of a sweeper, if one is named, or the outcome."""
         cfg = HydraConfig.get()
         if self.error is not None:
             with suppress(OSError):
@@ -176,9 +178,9 @@ class Task:
             outcome = run(config, cfg)
         except Exception as error:
             self.error = error  # raised once Hydra has ended, which would print lines of its own
-            return None
+            return Outcome(REFUSED, describe(error))
         self.statuses.append(outcome.status)
-        return outcome.objective
+        return outcome if outcome.objective is None else outcome.objective
 
     def _run(self, config: DictConfig, cfg: DictConfig, *, is_sweep: bool = False) -> Outcome:
         with errors_in_one_line():
@@ -283,7 +285,7 @@ def write_table(folder: Path) -> list[int]:
         runs = overrides[differing] if len(differing) else overrides
         names = [" ".join(f"{k}={v}" for k, v in row.items()) for row in runs.to_dict("records")]
         table = pd.DataFrame(outcomes).fillna({"folder": ""})
-        states = [STATES.get(status, f"status {status}") for status in table["status"]]
+        states = [_state(each) for each in outcomes]
         runs = runs.assign(state=states, seconds=table["seconds"])
         _write_summary(folder, runs, outcomes)
         _write_index(folder, table.assign(name=names, state=states))
@@ -291,6 +293,15 @@ def write_table(folder: Path) -> list[int]:
         shown = runs.assign(results=results).to_string(index=False, float_format="{:,.1f}".format)
         print(f"\n{shown}\nsweep: {relative_to_cwd(folder / 'index.html')}", flush=True)
     return [int(each["status"]) for each in outcomes]
+
+
+def _state(outcome: Mapping[str, Any]) -> str:
+    """How a run ended, and whether there are warnings about its numbers."""
+    state, n = (
+        STATES.get(outcome["status"], f"status {outcome['status']}"),
+        len(outcome["warnings"]),
+    )
+    return f"{state}, {n} warning{'s' * (n != 1)}" if n else state
 
 
 def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:

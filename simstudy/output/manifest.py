@@ -338,7 +338,10 @@ def is_current(
     inputs
         The `inputs_of` the result.
     """
-    manifest = read_json(folder / MANIFEST) or {}
+    try:
+        manifest = read_manifest(folder) or {}
+    except StoreError:  # damaged: it is written again
+        return False
     if manifest.get(INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
