@@ -2,6 +2,7 @@
 
 import ast
 import json
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pandas as pd
@@ -18,6 +19,11 @@ PLANNED = {
         {"what": "code", "planned": "0123456789abcdef", "done": "fedcba9876543210", "differs": True}
     ],
 }  # of no run: a protocol's section on a page
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A scenario whose factors the page takes from the summary."""
 
 
 def write_page_of(name, folder, tables):
@@ -38,11 +44,19 @@ def write_page_of(name, folder, tables):
 def _result(published, folder, manifest):
     keys = [str(at) for at in range(manifest["scenarios"])]
     return SimpleNamespace(
-        plan=SimpleNamespace(name=folder.name, scenarios=keys),
+        plan=SimpleNamespace(
+            name=folder.name,
+            scenarios=[Nothing()] * len(keys),
+            methods_axis="method",
+            axes={},
+            has_classes=False,
+        ),
         folder=folder,
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
         n_failed=0,
-        details=SimpleNamespace(measures=(), level=0.95, value_labels={}, repeat_command=""),
+        details=SimpleNamespace(
+            measures=(), level=0.95, value_labels={}, repeat_command="", answer=None
+        ),
         summary=pd.read_parquet(published / "summary.parquet"),
         claims=pd.read_parquet(published / "claims.parquet"),
         warnings=pd.DataFrame(),
