@@ -283,6 +283,22 @@ class Plan:
         scenarios = tuple(WorkUnit(scenario, method) for scenario, method in pairs)
         return replace(self, scenarios=scenarios, axes=further, methods=())
 
+    def inputs_of(self, names: Iterable[str]) -> set[str]:
+        """Collect columns with those that they are derived from, directly or not."""
+        functions = {derived.name: derived.function for derived in self.derived}
+        ahead, found = [*names], set[str]()
+        while ahead:
+            name = ahead.pop()
+            if name not in found:
+                found.add(name)
+                ahead += read_by(functions[name]) if name in functions else ()
+        return found
+
+    @cached_property
+    def columns_read(self) -> frozenset[str]:
+        """The columns that measures read, with those that these are derived from."""
+        return frozenset(self.inputs_of(itertools.chain.from_iterable(self.reads.values())))
+
     @property
     def methods_axis(self) -> str:
         """The name of the axis of methods; empty without methods."""

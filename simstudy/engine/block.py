@@ -11,7 +11,6 @@ from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Plan, WorkUnit
 from simstudy.engine.columns import (
-    MISSING,
     apply_derived_columns,
     check_columns_read,
     count_failed,
@@ -52,7 +51,8 @@ from simstudy.errors import (
     listening_to_errors,
 )
 from simstudy.provenance.scenario_id import identity
-from simstudy.store.arrow_schema import ERROR, Block
+from simstudy.store.arrow_schema import ERROR, MISSING, Block
+from simstudy.store.columns import counted_errors
 
 
 class Address(NamedTuple):
@@ -104,7 +104,7 @@ def draw_block(
             drawn = draw_columns(plan, scenario, index, cache, context)
             columns = apply_derived_columns(plan, scenario, drawn)
             if context.refuses_all_failed:
-                _refuse_nothing_but_nan(columns)
+                _refuse_nothing_but_nan(plan, columns)
             check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
@@ -124,12 +124,12 @@ def draw_block(
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
         return failed_block(plan, scenario, index, reason(error), machine=machine)
     key = plan.key_of(scenario)
-    return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
+    return Block(scenario, index, columns, count_failed(plan, columns.get(ERROR)), key)
 
 
-def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
+def _refuse_nothing_but_nan(plan: Plan, columns: Mapping[str, np.ndarray]) -> None:
     """Refuse a first block in which one column is NaN in every cell: a mistake in the study."""
-    texts = set(np.ravel(columns[ERROR])) if ERROR in columns else set()
+    texts = set(np.ravel(counted_errors(plan, columns[ERROR]))) if ERROR in columns else set()
     text = texts.pop() if len(texts) == 1 else None
     if text and str(text).startswith(MISSING):
         raise StudyError(
@@ -267,8 +267,8 @@ def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCont
     with np.errstate():
         data = checked_data(scenario, draw(), n_rep)
     check_streams(context, scenario, streams, data, n_rep)
-    check_shared(context, data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
-    return data
+    other = plan.streams(scenario, index + 1)
+    return check_shared(context, data, lambda: scenario.draw(other, n_rep))
 
 
 def _refuse_changed(scenario: Scenario, before: str) -> None:

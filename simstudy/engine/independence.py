@@ -22,7 +22,7 @@ import pyarrow as pa
 from simstudy.design.plan import Plan, WorkUnit, parameters_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
-from simstudy.engine.methods import EachReplicate, call_method
+from simstudy.engine.methods import EachReplicate, call_method, read_only
 from simstudy.errors import StudyError
 from simstudy.lazy import pc, special
 from simstudy.provenance.streams import Streams
@@ -69,7 +69,7 @@ def check_shared(
     context: BlockContext,
     data: Mapping[str, Any],
     draw_other: Callable[[], Mapping[str, Any]],
-) -> None:
+) -> Mapping[str, Any]:
     """Record a random array that is the same for all replicates of a block.
 
     Parameters
@@ -78,17 +78,22 @@ def check_shared(
         Data that `draw` returned.
     draw_other
         Function that draws another block: a fixed design is the same there, a random one is not.
+
+    Returns
+    -------
+    Mapping
+        The data; copies if another block was drawn, which may fill the same arrays again.
     """
     events = context.rng_events
-    if events is None:
-        return
-    alike = [name for name, array in data.items() if _is_repeated(array)]
-    if not alike:
-        return
+    alike = [] if events is None else [n for n, array in data.items() if _is_repeated(array)]
+    if events is None or not alike:
+        return data
+    kept = {n: x.copy(order="K") if type(x) is np.ndarray else x for n, x in data.items()}
     with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
         other = draw_other()
-        if any(not np.array_equal(data[name], other[name]) for name in alike):
+        if any(not np.array_equal(kept[name], other[name]) for name in alike):
             events[SHARED] = None
+    return {name: read_only(value) for name, value in kept.items()}
 
 
 def _is_repeated(array: Any) -> bool:
