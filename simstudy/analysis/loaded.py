@@ -87,6 +87,10 @@ class _Folder:
     place: Place
     manifest: Mapping[str, Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process the folder is read again."""
+        return _Folder, (self.place, self.manifest)
+
     def table(self, name: str) -> pd.DataFrame:
         """Read a table; an empty one if it is not there and not needed."""
         path = self.place / f"{name}.parquet"

@@ -179,8 +179,8 @@ class Rules:
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
-    common
-        Factors whose values share random numbers (common random numbers).
+    common_random_numbers
+        Factors whose values share random numbers.
     group_size
         Number of consecutive replicates that may depend on each other, as antithetic or stratified
         draws do; groups are independent. Monte Carlo errors are then computed from groups. The
@@ -328,7 +328,8 @@ class Plan:
 
     def key_of(self, scenario: Scenario) -> str:
         """The key of a scenario in the store."""
-        return short_hash(self.identity_of(scenario))
+        known = self._names.get(id(scenario))
+        return known[2] if known else short_hash(identity(scenario))
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of a block: of its data, or of a method."""
@@ -352,16 +353,21 @@ class Plan:
         return known[1] if known else identity(scenario, without=self.rules.common_random_numbers)
 
     @cached_property
-    def _names(self) -> dict[int, tuple[str, str]]:
-        """The identity of each scenario, with and without the common factors, by `id`.
+    def _names(self) -> dict[int, tuple[str, str, str]]:
+        """The identity of each scenario, with and without the common factors, and key, by `id`.
 
         Cached, since every block needs one.
         """
         own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
-        return {
-            place: (identity(each), identity(each, without=self.rules.common_random_numbers))
-            for place, each in own.items()
-        }
+        found = {}
+        for place, each in own.items():
+            name, common = identity(each), self.rules.common_random_numbers
+            found[place] = (
+                name,
+                identity(each, without=common) if common else name,
+                short_hash(name),
+            )
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without caches, which are valid in this process only."""

@@ -64,6 +64,7 @@ Columns = Mapping[str, np.ndarray]
 
 STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
 """Names of stored columns that a study cannot return."""
+FLOAT = np.dtype(float)
 MAX_BYTES = 8  # of the widest numbers that a table stores
 
 
@@ -100,6 +101,9 @@ def validate_column(
 ) -> np.ndarray:
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
     _refuse_name(plan, name, who)
+    is_plain = type(value) is np.ndarray and value.dtype == FLOAT and length is None
+    if is_plain and value.shape == (plan.block_size,):
+        return np.array(value)
     if length is None and not isinstance(value, np.ndarray):
         value = in_axis_order(f"column {name!r}", value, plan.axes, of_block=True)
     array = _own_array(name, value)
@@ -403,7 +407,12 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return {}
-    names = data.keys() - NOT_OF_DATA - {method.axis, *plan.axes, *(d.name for d in plan.derived)}
+    wide = {n for n, v in data.items() if not plan.axes and getattr(v, "ndim", 0) > 1}
+    wide -= plan.rules.vectors.keys()  # such arrays are no numbers
+    names = data.keys() - wide - NOT_OF_DATA
+    if not names:
+        return {}
+    names -= {method.axis, *plan.axes, *(derived.name for derived in plan.derived)}
     vectors = {n: data[n] for n in sorted(names & plan.rules.vectors.keys()) if n not in columns}
     read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
     numbers = {}

@@ -240,13 +240,13 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
 def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
-        matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
-        for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
-            if np.isfinite(cell).all():
-                yield name, cell.reshape(-1, plan.rules.group_size).mean(axis=1)
+        matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
+        if matrix is not None:
+            means = matrix.reshape(-1, plan.rules.group_size, matrix.shape[1]).mean(axis=1)
+            yield from ((name, cell) for cell in means.T if np.isfinite(cell).all())
 
 
-def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
+def _first_cells(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
     """Return numbers with one row per replicate; None for other types or missing values."""
     while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         column = pc.list_flatten(column)
@@ -254,8 +254,7 @@ def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not is_number or column.null_count or not n_rows or len(column) % n_rows:
         return None
-    matrix: np.ndarray = column.to_numpy().astype(float).reshape(n_rows, -1)
-    return matrix
+    return column.to_numpy().reshape(n_rows, -1)[:, :MAX_CELLS].astype(float)
 
 
 def block_spread(values: np.ndarray) -> tuple[float, float]:

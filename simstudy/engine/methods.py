@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import inspect
+import itertools
 import pickle
 import sys
 import threading
@@ -17,7 +19,8 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -82,7 +85,12 @@ def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
 
 def factors_by_name(scenario: Scenario) -> dict[str, Any]:
     """Return the fields of a scenario by name."""
-    return {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+    return {name: getattr(scenario, name) for name in _field_names(type(scenario))}
+
+
+@lru_cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 # ---------------------------------------------------------------- data
@@ -322,9 +330,9 @@ def call_method(
     if isinstance(function, EachReplicate):
         own = {**data, "rng": streams.of_replicate}
         given = _select_data(drawn.method, function.analyse, scenario, own)
+        failed = data.failed if isinstance(data, OneByOne) else {}
         rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
         constants = {n: v for n, v in given.items() if n not in rows}
-        failed = data.failed if isinstance(data, OneByOne) else None
         return function.columns(rows, constants, n_rep, vectors, failed, context)
     if isinstance(data, OneByOne):
         raise StudyError(
@@ -340,8 +348,8 @@ def _select_data(
 ) -> dict[str, Any]:
     """Select the arguments that a method's parameters name: data, factors, properties."""
     known = {**scenario_arguments(scenario), **data}
-    asked = [parameter.name for parameter in parameters_of(function)]
-    for name in properties_in(scenario, [name for name in asked if name not in known]):
+    asked = [p.name for p in parameters_of(function) if p.name not in known]
+    for name in properties_in(scenario, asked) if asked else ():
         known[name] = getattr(scenario, name)
     unknown = partial(_unknown, method, scenario, available=known)
     return select_arguments(function, known, unknown)
@@ -383,6 +391,9 @@ class Rows(Sequence[Any]):
     def __getitem__(self, row: Any) -> Any:
         return self.items[row]
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
 
 @dataclass(frozen=True)
 class EachReplicate:
@@ -417,7 +428,7 @@ class EachReplicate:
         constants: Mapping[str, Any],
         n_rep: int,
         vectors: Collection[str] = (),
-        failed: Mapping[int, Exception] | None = None,
+        failed: Mapping[int, Exception] = MappingProxyType({}),
         context: BlockContext = OUTSIDE,
     ) -> dict[str, np.ndarray]:
         """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
@@ -432,17 +443,20 @@ class EachReplicate:
         failed
             Errors of drawing data sets, by row.
         """
-        make_rng = data.get("rng")
-        arrays = [(name, value) for name, value in data.items() if name != "rng"]
         analyse = partial(self.analyse, **constants) if constants else self.analyse
+        replicates = _Replicates(n_rep, self.returns, vectors, context)
+        return replicates.columns(analyse, data, failed)
 
-        def call(row: int) -> Any:
-            if failed and row in failed:
-                raise failed[row]
-            own = {name: value[row] for name, value in arrays}
-            return analyse(**own) if make_rng is None else analyse(**own, rng=make_rng(row))
 
-        return _Replicates(n_rep, self.returns, vectors, context).columns(call)
+def _in_order(function: Callable[..., Any], names: Collection[str]) -> list[str] | None:
+    """The names in the order of a function's first parameters; None if they are others."""
+    if isinstance(function, partial) and function.args:
+        return None
+    parameters = parameters_of(function)[: len(names)]
+    kinds = {parameter.kind for parameter in parameters}
+    first = [parameter.name for parameter in parameters]
+    is_right = {*first} == {*names} and kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    return first if is_right else None
 
 
 def has_rows(value: Any) -> bool:
@@ -513,26 +527,39 @@ class _Replicates:
         self.context, self.axes = context, context.axes
         self._kinds: dict[str, Kind] = {}
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
-        self._plain = set[tuple[Any, ...]]()  # names and types of rows that need no more check
         self._failures: dict[int, str] = {}
         self._first_error: Exception | None = None
         self._signatures = set[tuple[type, str, int]]()
         self._warnings: dict[int, str] = {}
 
-    def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
+    def columns(
+        self, analyse: Callable[..., Any], data: Mapping[str, Any], failed: Mapping[int, Exception]
+    ) -> dict[str, np.ndarray]:
         """Call the function for each replicate and assemble the columns."""
-        on_row, rows, plain = self.context.on_row, self._rows, self._plain
+        on_row, rows, each = self.context.on_row, self._rows, range(self.n_rep)
+        by_name = {
+            name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()
+        }
+        ordered = _in_order(analyse, by_name)  # by position is faster than by name
+        given = by_name if ordered is None else {name: by_name[name] for name in ordered}
+        names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
         with recorded_warnings() as warned:
-            for row in range(self.n_rep):
+            for row, *items in zip(each, *given.values(), strict=False):
                 try:
-                    returned = call(row)
+                    if failed and row in failed:
+                        raise failed[row]
+                    if ordered is None:
+                        returned = analyse(**dict(zip(given, items, strict=True)))
+                    else:
+                        returned = analyse(*items)
                 except Exception as error:
                     self._fail(row, error)
                 else:
-                    by_name = returned if type(returned) is dict else {}
-                    is_plain = (*by_name, *map(type, by_name.values())) in plain
-                    values = by_name.values() if is_plain else self._checked(row, returned)
-                    rows.append(tuple(values))
+                    values = (*returned.values(),) if type(returned) is dict else ()
+                    if not types or [*map(type, values)] != types or [*returned] != names:
+                        values = self._checked(row, returned)
+                        names, types = self._plain_kinds(returned)
+                    rows.append(values)
                 if warned:
                     if row not in self._failures:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
@@ -541,6 +568,17 @@ class _Replicates:
                     on_row(row + 1, self.n_rep)
         self._refuse_hopeless()
         return self._assembled()
+
+    def _plain_kinds(self, returned: Any) -> tuple[list[Any], list[type]]:
+        """The names and types of a row; empty if further rows like it need checks.
+
+        Numbers by name in the order of the columns need none.
+        """
+        if type(returned) is dict and [*returned] == [*self._kinds]:
+            types = [*map(type, returned.values())]
+            if NUMBERS.issuperset(types) and set(self._kinds.values()) == {NUMBER}:
+                return [*returned], types
+        return [], []
 
     def _checked(self, row: int, returned: Any) -> tuple[Any, ...]:
         """Check the values of a replicate and put them in the order of the columns."""
@@ -555,9 +593,6 @@ class _Replicates:
                     "there is no number."
                 )
             made.append(checked)
-        types = tuple(map(type, by_column.values()))
-        if NUMBERS.issuperset(types) and set(self._kinds.values()) == {NUMBER}:
-            self._plain.add((*by_column, *types))
         return tuple(made)
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
@@ -598,16 +633,21 @@ class _Replicates:
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
-        made, missing_row = {}, (None,) * len(kinds)
-        columns = zip(*(row or missing_row for row in self._rows), strict=True)
-        for (name, kind), values in zip(kinds.items(), columns, strict=True):
-            if kind is TEXT:
-                made[name] = np.array(values, dtype=object)
-            elif kind is NUMBER:
-                made[name] = np.array(values, dtype=float)  # None becomes NaN
-            elif isinstance(kind, tuple):
-                missing = np.full(kind, np.nan)
-                made[name] = np.stack([missing if v is None else v for v in values])
+        made: dict[str, np.ndarray] = {}
+        if set(kinds.values()) == {NUMBER}:
+            missing = (np.nan,) * len(kinds)
+            numbers = itertools.chain.from_iterable(row or missing for row in self._rows)
+            table = np.fromiter(numbers, float, self.n_rep * len(kinds))
+            made = dict(zip(kinds, table.reshape(self.n_rep, -1).T.copy(), strict=True))
+        else:
+            nothing = (None,) * len(kinds)
+            columns = zip(*(row or nothing for row in self._rows), strict=True)
+            for (name, kind), values in zip(kinds.items(), columns, strict=True):
+                if isinstance(kind, tuple):
+                    hole = np.full(kind, np.nan)
+                    made[name] = np.stack([hole if v is None else v for v in values])
+                else:  # None becomes NaN
+                    made[name] = np.array(values, dtype=object if kind is TEXT else float)
         for name, texts in (("error", self._failures), ("warning", self._warnings)):
             if texts:
                 made[name] = np.array([texts.get(row) for row in range(self.n_rep)], dtype=object)
@@ -740,6 +780,8 @@ def _dispatching() -> contextlib.ExitStack:
 
     def dispatch(message: Any, category: type[Warning], filename: str, lineno: int,
                  *more: Any, **named: Any) -> None:  # fmt: skip
+        if issubclass(category, ResourceWarning):
+            return
         if _recorder.lists:
             _recorder.lists[-1].append(f"{category.__name__}: {message}")
         elif (place := (str(message), category, filename, lineno)) not in shown:
@@ -748,7 +790,6 @@ def _dispatching() -> contextlib.ExitStack:
 
     warnings.showwarning = dispatch
     warnings.simplefilter("always")
-    warnings.simplefilter("ignore", ResourceWarning)
     return held
 
 

@@ -43,6 +43,7 @@ from simstudy.store.blocks import Store
 
 MIN_SECONDS = 2.0  # processor time for the check after a short run
 PART_OF_RUN = 0.05  # processor time for the check after a long run, as a part of the run
+MORE_SECONDS = 0.3  # processor time for further scenarios of a class or method, after a short run
 START_SECONDS = 60.0  # time in which the process must have started and imported the study
 PATIENCE = 3.0  # how often the processor time may pass on an idle machine
 FIRST_BLOCKS = 10  # blocks among which one is chosen at random
@@ -118,11 +119,13 @@ def check_repeatable(
     run_seconds
         Duration of the run, in seconds; infinite for no limit. The check may take 5% of it, or two
         seconds if that is more, in processor time of the other process, without its start and
-        imports.
+        imports. Further scenarios of a class or method that was drawn again are drawn only within
+        5% of it, or 0.3 seconds.
     block_seconds
         Time for a block, by key.
     """
-    left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    seconds = left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    for_more = max(MORE_SECONDS, PART_OF_RUN * run_seconds)
     order = _last_of_each_kind_first(plan, keys)
     kinds = {key: _kind_of(plan, key) for key in order}
     share = left / max(1, len(set(kinds.values())))
@@ -132,6 +135,8 @@ def check_repeatable(
         if left <= 0:
             why = why or "its time was over"
             break
+        if kinds[key] in done and seconds - left > for_more:
+            continue
         drawn = _order(plan, store, key, code, share, left, block_seconds.get(key, 0.0))
         try:
             answer = _redrawn(packed(drawn), left)
@@ -193,14 +198,41 @@ def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
 
 
 def _digest(column: pa.ChunkedArray) -> str:
-    return hashlib.sha256(repr(_as_doubles(column.to_pylist())).encode()).hexdigest()
+    """Hash a column: lengths of lists, which values are missing, and numbers as doubles.
+
+    Doubles, since whole numbers are doubles in a file with doubles of other methods. Arrow's
+    buffers are read as they are: `to_numpy` would import pandas into the other process.
+    """
+    hashed = hashlib.sha256()
+    array = pa.concat_arrays(column.chunks)
+    while pa.types.is_list(array.type):
+        hashed.update(_bytes_of(array.value_lengths()))
+        array = array.flatten()
+    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    if is_number or pa.types.is_boolean(array.type):
+        hashed.update(_bytes_of(array))
+    else:
+        hashed.update(repr(array.to_pylist()).encode())
+    return hashed.hexdigest()
 
 
-def _as_doubles(value: Any) -> Any:
-    """Convert whole numbers and booleans to doubles, as in a file with doubles of other methods."""
-    if isinstance(value, list):
-        return [_as_doubles(each) for each in value]
-    return float(value) if isinstance(value, int) else value
+def _bytes_of(numbers: pa.Array) -> bytes:
+    """The bytes of which numbers are missing, and of the numbers as doubles.
+
+    Missing ones are 0 and every NaN is the same.
+    """
+    missing = _as_numpy(numbers.is_null().cast(pa.int8()), np.int8)
+    if pa.types.is_boolean(numbers.type):
+        numbers = numbers.cast(pa.int8())
+    values = np.where(missing, 0.0, _as_numpy(numbers.cast(pa.float64()), float))
+    return missing.tobytes() + np.where(np.isnan(values), np.nan, values).tobytes()
+
+
+def _as_numpy(array: pa.Array, kind: type) -> np.ndarray:
+    buffer = array.buffers()[1]
+    if buffer is None:  # no value
+        return np.zeros(0, kind)
+    return np.frombuffer(buffer, kind)[array.offset : array.offset + len(array)]
 
 
 # ---------------------------------------------------------------- the other process

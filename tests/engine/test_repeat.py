@@ -1,6 +1,8 @@
 """What another process draws otherwise is found, whatever made it so, and nothing else is."""
 
+import itertools
 import json
+import math
 import os
 import random
 import subprocess
@@ -10,6 +12,7 @@ import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from simstudy import publish, seeded_globals
@@ -79,6 +82,7 @@ def plain(x):
 def _is_on(monkeypatch):
     monkeypatch.setattr(loop, "check_repeatable", second_draw.check_repeatable)
     monkeypatch.setattr(second_draw, "MIN_SECONDS", 30.0)
+    monkeypatch.setattr(second_draw, "MORE_SECONDS", 30.0)
 
 
 def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE, size=SIZE):
@@ -337,3 +341,54 @@ def test_a_module_that_runs_its_study_when_imported_starts_one_process(tmp_path)
         capture_output=True, env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
     assert len((tmp_path / "imports").read_text().splitlines()) == 2
+
+
+# ---------------------------------------------------------------- digests
+def as_doubles(value):
+    if isinstance(value, list):
+        return [as_doubles(each) for each in value]
+    return float(value) if isinstance(value, int) else value
+
+
+COLUMNS = {
+    "floats": [1.0, 2.5, math.nan],
+    "floats as whole numbers": [1, 2, 3],
+    "the same as floats": [1.0, 2.0, 3.0],
+    "booleans": [True, False, True],
+    "the same as numbers": [1.0, 0.0, 1.0],
+    "a negative zero": [1.0, -0.0, 1.0],
+    "missing": [1.0, None, math.nan],
+    "missing elsewhere": [None, 1.0, math.nan],
+    "texts": ["a", None, "b"],
+    "lists": [[1.0], [2.0, 3.0]],
+    "other lists": [[1.0, 2.0], [3.0]],
+    "a missing list": [[1.0], None, [2.0, 3.0]],
+    "an empty list": [[1.0], [], [2.0, 3.0]],
+    "nested lists": [[[1.0], [2.0]], [[3.0], [4.0]]],
+    "nested in another way": [[[1.0, 2.0]], [[3.0, 4.0]]],
+}
+
+
+def test_digests_tell_what_the_slow_and_obvious_text_of_all_values_tells():
+    made = {
+        name: second_draw.digests_of(pa.table({"x": pa.array(values)}))["x"]
+        for name, values in COLUMNS.items()
+    }
+    for (one, first), (other, second) in itertools.combinations(COLUMNS.items(), 2):
+        same = repr(as_doubles(first)) == repr(as_doubles(second))
+        assert (made[one] == made[other]) == same, (one, other)
+
+
+def test_a_digest_does_not_depend_on_chunks_slices_or_the_bits_of_nan():
+    whole = pa.array([0.0, 1.0, math.nan, 3.0])
+    odd_nan = np.array([1, 0x7FF8000000000123, 3]).view(float)
+    odd_nan[[0, 2]] = 1.0, 3.0
+    for one in (
+        pa.chunked_array([whole.slice(1, 1), whole.slice(2, 2)]),
+        pa.chunked_array([whole.slice(1)]),
+        pa.chunked_array([pa.array(odd_nan)]),
+    ):
+        table = pa.table({"x": one})
+        assert second_draw.digests_of(table) == second_draw.digests_of(
+            pa.table({"x": [1.0, math.nan, 3.0]})
+        )

@@ -83,7 +83,7 @@ def test_what_one_purpose_draws_never_moves_another():
         ({"seed": 2}, True),
         ({"name": "trial2"}, True),
         ({"axes": {"m": ("a",)}}, False),
-        ({"may_be_missing": ("x",)}, False),
+        ({"rules": Rules(may_be_missing=("x",))}, False),
         ({"scenarios": (Trial(0), Trial(1))}, False),
     ],
 )
