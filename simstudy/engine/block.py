@@ -29,16 +29,24 @@ from simstudy.engine.graceful_stop import (
     time_limit,
     timeout_message,
 )
-from simstudy.engine.independence import check_rows, check_shared, check_streams
+from simstudy.engine.independence import (
+    check_rows,
+    check_shared,
+    check_streams,
+    one_replicate,
+    refuse_transposed,
+)
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
+    EachReplicate,
     call_method,
     checked_data,
     checksums,
     drawn_one_by_one,
     has_rows,
     refuse_changed_data,
+    release_arrays,
 )
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
@@ -169,11 +177,17 @@ def draw_columns(
                 hashes = checksums(data) if index == 0 else {}
                 raw = call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
                 refuse_changed_data(scenario.method.name, hashes, data)
+                if not isinstance(scenario.method.function, EachReplicate):
+                    again = plan.streams(scenario, index)
+                    alone = partial(call_method, scenario, one_replicate(data), again, 1)
+                    refuse_transposed(context, plan, raw, alone)
                 check_rows(context, plan, scenario, streams, data, raw)
                 drawn = drawn_columns(plan, scenario.method, data, raw)
             else:
                 raw = scenario.simulate(streams, n_rep)
                 check_streams(context, scenario, streams, raw, n_rep)
+                again = plan.streams(scenario, index)
+                refuse_transposed(context, plan, raw, partial(scenario.simulate, again, 1))
         finally:
             _refuse_changed(scenario, before)
     if not isinstance(scenario, WorkUnit):
@@ -264,11 +278,16 @@ def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCont
         draw = partial(drawn_one_by_one, scenario, streams, n_rep, context)
     else:
         draw = partial(scenario.draw, streams, n_rep)
+    release_arrays()
     with np.errstate():
         data = checked_data(scenario, draw(), n_rep)
     check_streams(context, scenario, streams, data, n_rep)
-    other = plan.streams(scenario, index + 1)
-    return check_shared(context, data, lambda: scenario.draw(other, n_rep))
+
+    def draw_other() -> Any:
+        release_arrays()
+        return scenario.draw(plan.streams(scenario, index + 1), n_rep)
+
+    return check_shared(context, data, draw_other)
 
 
 def _refuse_changed(scenario: Scenario, before: str) -> None:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -214,15 +215,30 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
         )
 
 
+_frozen: list[weakref.ref[np.ndarray]] = []
+"""Arrays that `draw` returned and may keep, to fill them again for the next block."""
+
+
 def read_only(value: Any) -> Any:
-    """Make arrays, and arrays in tuples, read-only for methods; `draw` may fill its own again."""
+    """Make arrays, and arrays in tuples, read-only, so that a method cannot make them writable."""
     if type(value) is tuple:
         return tuple(map(read_only, value))
     if type(value) is not np.ndarray:
         return value
+    if value.base is None and value.flags.writeable:
+        value.flags.writeable = False
+        _frozen.append(weakref.ref(value))
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+def release_arrays() -> None:
+    """Make the arrays of earlier blocks writable again, for a `draw` that fills them again."""
+    while _frozen:
+        array = _frozen.pop()()
+        if array is not None:
+            array.flags.writeable = True
 
 
 def checksums(data: Data) -> dict[str, bytes]:
@@ -714,7 +730,7 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
             raise ReturnedError(
                 f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
             )
-        return value, value.shape
+        return value.copy(), value.shape  # the method may fill the same array again
     shape = tuple(map(len, axes.values()))
     if axes and value.shape == shape and is_numeric:
         return value.astype(float), shape
