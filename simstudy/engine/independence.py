@@ -282,14 +282,14 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str]) -> list[Spread]:
             continue
         names = sorted({name for names in plan.reads.values() for name in names})
         table = store.read(key, n_blocks * plan.block_size, names)
-        for name, values in _columns(plan, table):
+        for name, values in tested_columns(plan, table):
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
             found.append((Spread(key, name, ratio), p_value))
     return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
 
 
-def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
+def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
@@ -306,7 +306,8 @@ def _first_cells(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not is_number or column.null_count or not n_rows or len(column) % n_rows:
         return None
-    return column.to_numpy().reshape(n_rows, -1)[:, :MAX_CELLS].astype(float)
+    cells: np.ndarray = column.to_numpy().reshape(n_rows, -1)[:, :MAX_CELLS].astype(float)
+    return cells
 
 
 def block_spread(values: np.ndarray) -> tuple[float, float]:
@@ -331,11 +332,11 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     ----------
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
-    if len(counts) < 2:
+    ranks = ranks_of(values)
+    n_values = len(np.unique(ranks))
+    if n_values < 2:
         return 1.0, 1.0
-    if (values == values[0]).all() and len(counts) >= MIN_VALUES:
+    if (values == values[0]).all() and n_values >= MIN_VALUES:
         return 0.0, 0.0
     scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
     groups = _joined(scores)
@@ -344,6 +345,13 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
         return 1.0, 1.0
     statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
     return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
+
+
+def ranks_of(values: np.ndarray) -> np.ndarray:
+    """Rank values; equal ones have their mean rank."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    means = counts.cumsum() - (counts - 1) / 2
+    return np.asarray(means[places].reshape(values.shape))
 
 
 def _joined(scores: np.ndarray) -> np.ndarray:
