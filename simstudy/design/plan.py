@@ -175,7 +175,8 @@ class Rules:
         with the same error, which is most likely a mistake in the study. 1 records those as well,
         for example for a method that cannot work in some scenarios.
     may_be_missing
-        Float columns in which NaN is a result and not a failure.
+        Float columns in which NaN is a result and not a failure. In others, a NaN counts against
+        the measures that read the column.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
