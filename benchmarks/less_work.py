@@ -19,6 +19,7 @@ from simstudy.documents.stats.two_stage import critical_value
 from simstudy.documents.stats.two_stage import power as power_of_trial
 from simstudy.measures import (
     Measure,
+    MeasureContext,
     conditional,
     control,
     controlled,
@@ -27,6 +28,7 @@ from simstudy.measures import (
     type_1_error,
     weighted_proportion,
 )
+from simstudy.measures.groups import bind
 
 PAIR = 2  # replicates in a group of antithetic draws
 SMALLEST = 2.0**-54  # half of the smallest uniform above 0, in place of 0
@@ -214,7 +216,8 @@ def of_pieces(result: Result, measure: Measure):
     columns = result.columns(scenario, *names)
     cut = {name: column.reshape(N_RUNS, -1).T for name, column in columns.items()}
     constants = {name: np.asarray(number_factors(scenario)[name]) for name in factors}
-    return measure.of_groups(result.plan.rules.group_size).estimate({**cut, **constants})
+    context = MeasureContext({}, "less_work", 1, result.plan.rules.group_size)
+    return bind(measure, context).estimate({**cut, **constants})
 
 
 ANTITHETIC = {"draws": "antithetic", "group_size": 2}

@@ -20,7 +20,7 @@ import numpy as np
 from experiments._answers import span
 from experiments._yardsticks import ALMOST
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, WrongAlternative, average
+from simstudy.claims import Claim, Finding, WrongValue, average
 from simstudy.design import grid
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.settings import LinearConfig
@@ -221,7 +221,7 @@ CLAIMS = (
         _unbiased,
         published=1.0,
         tolerance=ALMOST,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the variance of the noise as the true one",
             partial(_unbiased, truth="variance_of_noise"),
         ),

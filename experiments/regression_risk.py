@@ -25,7 +25,7 @@ from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
     Finding,
-    WrongAlternative,
+    WrongValue,
     average,
     decide,
     matches,
@@ -316,7 +316,7 @@ CLAIMS = (
         "figure 2A",
         _aligned,
         published=True,
-        rival=WrongAlternative("the risk as printed", partial(_aligned, truth="risk_printed")),
+        wrong_value=WrongValue("the risk as printed", partial(_aligned, truth="risk_printed")),
         criterion="a tenth of the standard error",
         note="Checked with the fitted intercept in the risk.",
     ),
@@ -326,7 +326,7 @@ CLAIMS = (
         "section 2",
         partial(_centred, truth="risk"),
         published=True,
-        rival=WrongAlternative("the risk as printed", partial(_centred, truth="risk_printed")),
+        wrong_value=WrongValue("the risk as printed", partial(_centred, truth="risk_printed")),
         criterion="0.5% of the risk",
         note="Checked with the fitted intercept in the risk.",
     ),
@@ -336,7 +336,7 @@ CLAIMS = (
         "section 2",
         _risk_without_intercept,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the norm as the sum of theta0_j - theta_j^2",
             partial(_risk_without_intercept, squared_outside=False),
         ),
@@ -373,7 +373,7 @@ CLAIMS = (
         _half_normal,
         published=math.sqrt(2 / math.pi),
         difference=0.001,  # a tenth of a per cent of the MAE
-        rival=WrongAlternative("without the root", partial(_half_normal, root=False)),
+        wrong_value=WrongValue("without the root", partial(_half_normal, root=False)),
     ),
     Claim(
         "variance of the MSE",
@@ -382,7 +382,7 @@ CLAIMS = (
         _variance_of_mse,
         published=1.0,
         difference=A_FIFTH,
-        rival=WrongAlternative("4/n times", partial(_variance_of_mse, factor=4.0)),
+        wrong_value=WrongValue("4/n times", partial(_variance_of_mse, factor=4.0)),
         note="Over the printed formula, with the fitted intercept in the risk.",
     ),
     Claim(
@@ -392,7 +392,7 @@ CLAIMS = (
         _chi_square_variance,
         published=2.0,
         difference=1e-9,
-        rival=WrongAlternative("of the t distribution", partial(_chi_square_variance, law="t")),
+        wrong_value=WrongValue("of the t distribution", partial(_chi_square_variance, law="t")),
         note="Over n, by the second moment of n = 150.",
     ),
     Claim(

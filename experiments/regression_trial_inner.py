@@ -22,7 +22,7 @@ import numpy as np
 from experiments._answers import span
 from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, WrongAlternative, matches
+from simstudy.claims import Claim, Finding, WrongValue, matches
 from simstudy.design import grid
 from simstudy.documents.scenarios.regression import AXES, METRICS, RegressionTrial
 from simstudy.documents.stats.models.trial import METHODS
@@ -145,7 +145,7 @@ CLAIMS = (
         _same_conclusions,
         published=True,
         scored=False,  # about the document's code
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the vanilla bootstrap", partial(_same_conclusions, method="vanilla")
         ),
         note="Agreement is to a point, the width of the document's own statement on power.",

@@ -19,7 +19,7 @@ from experiments._answers import span
 from experiments._model_trials import keeps_the_design, model_trial_study
 from experiments._yardsticks import CLOSE
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, WrongAlternative, of_row
+from simstudy.claims import Claim, Finding, WrongValue, of_row
 from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.models import Model
@@ -162,7 +162,7 @@ CLAIMS = (
         _over_models,
         published=float(special.ndtr(1.5)),
         difference=CLOSE,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "skewed errors, 50 test observations", partial(_over_models, dgp="curved")
         ),
         note="The share of false nulls with normal noise: of four models and five metrics, with 50 "

@@ -26,7 +26,7 @@ from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
     Finding,
-    WrongAlternative,
+    WrongValue,
     cautious_binomial_error,
     decide,
     mc_margin,
@@ -124,7 +124,7 @@ CLAIMS = (
         "section 4",
         _skewness_costs,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "nearly normal prices", partial(_skewness_costs, spread=0.25, n_test=200)
         ),
         criterion="by more than 3 points",
@@ -139,7 +139,7 @@ CLAIMS = (
         partial(_forest, spread=0.25, n_test=200),
         published=NOMINAL,
         difference=JUST_AS_WELL,
-        rival=WrongAlternative("skewed prices", partial(_forest, spread=1.0, n_test=50)),
+        wrong_value=WrongValue("skewed prices", partial(_forest, spread=1.0, n_test=50)),
     ),
     Claim(
         "forest and deviance, skewed",

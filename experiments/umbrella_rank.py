@@ -23,8 +23,8 @@ from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
-    WrongAlternative,
+    IntendedValue,
+    WrongValue,
     cautious_binomial_error,
     decide,
     mc_margin,
@@ -246,7 +246,7 @@ def _table_claim(name: str, rank: int, value: float) -> Claim:
         published=value,
         rounding=0.005,
         difference=HALF_A_POINT,
-        rival=WrongAlternative(f"rank {other}", partial(_table_entry, name=name, rank=other)),
+        wrong_value=WrongValue(f"rank {other}", partial(_table_entry, name=name, rank=other)),
         scored=False,  # "table for n = 50" has all twelve, exactly
     )
 
@@ -255,7 +255,7 @@ CLAIMS = (
     Claim(
         "table for n = 50", "Twelve probabilities of ranks 1 to 4: of the rank, that the "
         "sensitivity is kept, and that it is not", "section 2, table", _table_is_exact,
-        published=True, rival=WrongAlternative("60 cases", partial(_table_is_exact, n_obs=60)),
+        published=True, wrong_value=WrongValue("60 cases", partial(_table_is_exact, n_obs=60)),
         criterion="to the printed digits",
     ),
     *(
@@ -266,17 +266,17 @@ CLAIMS = (
     Claim(
         "rank at n = 50", "With 50 positive cases the smallest score has to be the threshold",
         "section 2", partial(_largest_safe, n=50), published=1,
-        rival=WrongAlternative("60 cases", partial(_largest_safe, n=60)),
+        wrong_value=WrongValue("60 cases", partial(_largest_safe, n=60)),
     ),
     Claim(
         "rank at n = 200", "With 200 positive cases it is the seventh", "figure 3",
         partial(_largest_safe, n=200), published=7,
-        rival=WrongAlternative("175 cases", partial(_largest_safe, n=175)),
+        wrong_value=WrongValue("175 cases", partial(_largest_safe, n=175)),
     ),
     Claim(
         "tighter than needed", "At n = 50 the umbrella's bound is much tighter than what is asked "
         "for", "section 2", _much_tighter, published=True,
-        rival=WrongAlternative("60 cases", partial(_much_tighter, n=60)),
+        wrong_value=WrongValue("60 cases", partial(_much_tighter, n=60)),
         criterion="by more than 5 points",
         note="At n = 60 it is 1 point.",
     ),
@@ -289,8 +289,8 @@ CLAIMS = (
     Claim(
         "never below 1", "The function gives rank 1 where no rank is safe", "section 2, code",
         _rank_of_function, published=1, expected="true as written, not as meant",
-        rival=WrongAlternative("100 cases", partial(_rank_of_function, n=100)),
-        right=IntendedQuantity("the largest rank that is safe, with 30 cases", _safe_rank),
+        wrong_value=WrongValue("100 cases", partial(_rank_of_function, n=100)),
+        intended=IntendedValue("the largest rank that is safe, with 30 cases", _safe_rank),
         note="Below n = 32, and only there, no score is a safe threshold for 95% sensitivity with "
         "80% confidence: with 30 cases the smallest one has 78.5%. Rank 0 stands for the threshold "
         "that calls everybody positive.",

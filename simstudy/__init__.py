@@ -13,7 +13,7 @@ from simstudy.lazy import exports
 if TYPE_CHECKING:
     from simstudy.analysis.loaded import load
     from simstudy.analysis.result import Result
-    from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
+    from simstudy.claims import Claim, Finding, IntendedValue, Uncheckable, WrongValue
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
     from simstudy.engine.methods import each_replicate
@@ -30,13 +30,13 @@ __all__ = [
     "Columns",
     "Data",
     "Finding",
-    "IntendedQuantity",
+    "IntendedValue",
     "Result",
     "Rules",
     "Streams",
     "Study",
     "Uncheckable",
-    "WrongAlternative",
+    "WrongValue",
     "discover",
     "each_replicate",
     "from_file",
@@ -54,7 +54,7 @@ __all__ = [
 _HOMES = {
     "analysis.loaded": ("load",),
     "analysis.result": ("Result",),
-    "claims": ("Claim", "Finding", "IntendedQuantity", "WrongAlternative", "Uncheckable"),
+    "claims": ("Claim", "Finding", "IntendedValue", "WrongValue", "Uncheckable"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),

@@ -7,6 +7,7 @@ import difflib
 import enum
 import functools
 import inspect
+import operator
 import re
 import typing
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 from simstudy.errors import ConfigError, describe, nearest
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import BaseModel
 
 C = TypeVar("C")
 SUCH_AS = ", for example"
@@ -212,56 +213,57 @@ def check(config: Any) -> None:
     ConfigError
         For the first value that is not allowed, with the allowed ones and an example.
     """
-    for declared, adapter in _adapters(config.__class__):
-        value = getattr(config, declared.name)
-        try:
-            setattr(config, declared.name, adapter.validate_python(value))
-        except ValueError:
-            raise ConfigError(_refusal(declared, type(config), value)) from None
+    from pydantic import ValidationError
+
+    model = _model(config.__class__)
+    given = {name: getattr(config, name) for name in model.model_fields}
+    try:
+        checked = model.model_validate(given)
+    except ValidationError as error:
+        name = error.errors(include_url=False)[0]["loc"][0]
+        refused = next(each for each in fields(config) if each.name == name)
+        raise ConfigError(_refusal(refused, type(config), given[refused.name])) from None
+    for name in given:
+        setattr(config, name, getattr(checked, name))
 
 
 @functools.cache
-def _adapters(cls: Any) -> list[tuple[dataclasses.Field[Any], TypeAdapter[Any]]]:
-    """Make a validator for each option of a dataclass."""
-    from pydantic import ConfigDict, TypeAdapter
+def _model(cls: Any) -> type[BaseModel]:
+    """Make a model that checks the options of a dataclass."""
+    from pydantic import ConfigDict, create_model
 
     rules = ConfigDict(coerce_numbers_to_str=True, arbitrary_types_allowed=True)
     hints = typing.get_type_hints(cls)
-    return [
-        (declared, TypeAdapter(_annotation(hints[declared.name], declared), config=rules))
-        for declared in fields(cls)
-        if "option" in declared.metadata
-    ]
+    declared = [each for each in fields(cls) if "option" in each.metadata]
+    types: dict[str, Any] = {
+        each.name: (_annotation(hints[each.name], each.metadata["option"]), ...)
+        for each in declared
+    }
+    return create_model(cls.__name__, __config__=rules, **types)
 
 
-def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
-    """Add the option's range to the innermost type of an annotation."""
-    from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field
+def _annotation(hint: Any, about: Option) -> Any:
+    """Add an option's range to the innermost types of an annotation."""
+    from pydantic import AfterValidator, BeforeValidator, Field
 
-    about: Option = declared.metadata["option"]
     args = typing.get_args(hint)
     if typing.get_origin(hint) is list:
-        member = _annotation(args[0], declared)
-        inner = typing.Annotated[list[member], Field(min_length=1)]  # type: ignore[valid-type]
-        return typing.Annotated[inner, BeforeValidator(_as_list)]
+        items: Any = list[_annotation(args[0], about)]  # type: ignore[misc]
+        return typing.Annotated[items, Field(min_length=1), BeforeValidator(_as_list)]
     if type(None) in args:
-        rest = [arg for arg in args if arg is not type(None)]
-        return typing.Optional[_annotation(typing.Union[tuple(rest)], declared)]  # noqa: UP007, UP045
-    if about.one_of:
+        return functools.reduce(operator.or_, (_annotation(each, about) for each in args))
+    if about.one_of and hint is not type(None):
         return typing.Literal[about.one_of]
-    if hint in (int, float):
-        bounds: Any = {PYDANTIC_BOUNDS[sign]: bound for sign, bound in about.bounds.items()}
-        checked = typing.Annotated[hint, Field(**bounds), BeforeValidator(_no_truth_value)]
-        if hint is int:
-            return checked
-        one_zero = AfterValidator(lambda value: value + 0.0)  # -0.0 and 0.0 are one level
-        return typing.Annotated[checked, AllowInfNan(False), one_zero]
-    return hint
+    if hint not in (int, float):
+        return hint
+    bounds: Any = {PYDANTIC_BOUNDS[sign]: bound for sign, bound in about.bounds.items()}
+    number = typing.Annotated[hint, Field(**bounds), BeforeValidator(_no_truth_value)]
+    # -0.0 and 0.0 are one level of a factor
+    one_zero = [Field(allow_inf_nan=False), AfterValidator(lambda value: value + 0.0)]
+    return typing.Annotated[number, *one_zero] if hint is float else number
 
 
 def _as_list(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
-        return [item.strip() for item in value[1:-1].split(",")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -277,21 +279,14 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     hint, name = typing.get_type_hints(cls)[declared.name], declared.name
     text = format_setting(value)
     text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-    default = _default_of(declared)
-    words = sorted(_words(hint, about), key=lambda word: -_likeness(word, value))
-    examples = [*words, default, *about.bounds.values()]
+    near = difflib.get_close_matches(str(value), _words(hint, about), n=1, cutoff=0.0)
+    examples = [*near, _default_of(declared), *about.bounds.values()]
     example = next((each for each in examples if each is not None), None)
     such_as = "" if example is None else f"{SUCH_AS} {name}={format_setting(example)}"
     if value == []:
-        return (
-            f"{name}=[] is empty, so there is nothing to simulate: give at least one value{such_as}"
-        )
+        return f"{name}=[] is empty, and must have at least one value{such_as}"
     allowed = _format_allowed(hint, about)
     return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
-
-
-def _likeness(word: str, value: Any) -> float:
-    return difflib.SequenceMatcher(None, word, str(value)).ratio()
 
 
 def _default_of(declared: dataclasses.Field[Any]) -> Any:

@@ -55,7 +55,7 @@ def assert_accepted(arguments: list[str]) -> None:
     verb, *rest = arguments if arguments[0] in COMMANDS else ["run", *arguments]
     if verb == "batch":
         assert batch_script(project, rest[: rest.index(">")] if ">" in rest else rest)
-    elif verb == "summarize" and names_file(rest):
+    elif verb == "summarize" and names_file(rest, project):
         assert read_arguments(rest)
     elif verb not in WITHOUT_STUDY:
         words = [text for text in overrides_among(rest) if "/" not in text[:20] and text != "all"]

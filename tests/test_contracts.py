@@ -90,7 +90,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy import Claim, Study, WrongAlternative, grid, option
+from simstudy import Claim, Study, WrongValue, grid, option
 from simstudy.figures import measure_curves
 from simstudy.measures import bias, rejection_rate
 
@@ -141,7 +141,7 @@ def claims(*declared):
 
 FLAWS = {
     "sound_claims": claims(
-        'lambda result: 1.0, 1, rival=WrongAlternative("r", lambda result: 2.0)',
+        'lambda result: 1.0, 1, wrong_value=WrongValue("r", lambda result: 2.0)',
         'lambda result: 2.0, 1, expected="differs"',
     ),
     "sound_failures": (
@@ -149,19 +149,19 @@ FLAWS = {
         '"above": x > 0, "error": np.where(np.abs(x) > 1, "too far", None)}',
     ),
     "claim_raises": (
-        *claims('lambda result: 1 / 0, 1, rival=WrongAlternative("r", lambda result: 2.0)'),
+        *claims('lambda result: 1 / 0, 1, wrong_value=WrongValue("r", lambda result: 2.0)'),
         "test_every_claim_has_a_verdict",
     ),
     "claim_without_rival": (*claims("lambda result: 1.0, 1"), "test_every_claim_can_fall"),
     "claim_that_its_rival_meets": (
         *claims(
             "lambda result: 1.0, 1, difference=2.0, "
-            'rival=WrongAlternative("r", lambda result: 2.0)'
+            'wrong_value=WrongValue("r", lambda result: 2.0)'
         ),
         "test_every_claim_can_fall",
     ),
     "rival_raises": (
-        *claims('lambda result: 1.0, 1, rival=WrongAlternative("r", lambda result: 1 / 0)'),
+        *claims('lambda result: 1.0, 1, wrong_value=WrongValue("r", lambda result: 1 / 0)'),
         "test_every_claim_can_fall",
     ),
     "no_protocol": ("Estimands  ", "Estimates  ", "test_its_docstring_is_a_protocol"),

@@ -126,7 +126,7 @@ def test_the_example_is_the_nearest_word():
 
 
 def test_an_empty_list_is_refused():
-    assert refusal(sizes=[]).startswith("sizes=[] is empty, so there is nothing to simulate")
+    assert refusal(sizes=[]).startswith("sizes=[] is empty, and must have at least one value")
 
 
 def test_an_unknown_name_has_the_nearest_one():

@@ -70,7 +70,8 @@ def parts_of(root: Path, *groups: str) -> list[tuple[str, str, list[str]]]:
     project = Project(root)
     found: dict[tuple[str, str], list[str]] = {}
     for part in (part for name in groups for part in read_group(name, project)):
-        found.setdefault((part.title or "", part.page or ""), []).extend(part.experiments)
+        key = part["title"], part.get("page") or ""
+        found.setdefault(key, []).extend(part["experiments"])
     return [(title, page, names) for (title, page), names in found.items()]
 
 

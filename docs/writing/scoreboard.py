@@ -85,7 +85,7 @@ def counts_in_words(studies: Iterable[Study]) -> str:
     """Counts of verdicts of some studies: entries of a document first, then extra checks."""
     claims = [claim for study in studies for claim in study.claims]
     entries, own = (
-        format_counts([c.values for c in claims if c.scored is is_scored], remark=False)
+        format_counts([c.values for c in claims if c.scored is is_scored], as_expected=False)
         for is_scored in (True, False)
     )
     return "; ".join(filter(None, [entries, f"extra checks: {own}" if own else ""]))

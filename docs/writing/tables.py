@@ -16,7 +16,7 @@ Column = np.ndarray[Any, np.dtype[Any]]
 
 ESTIMATES = (
     "measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given",
-    "reason", "variance_reduction", "n_effective", "remark",
+    "reason", "variance_reduction", "n_effective", "warning",
 )  # fmt: skip
 
 

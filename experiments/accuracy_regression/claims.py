@@ -28,7 +28,7 @@ from experiments.accuracy_regression.answers import (
     variance,
     variance_over_sigma,
 )
-from simstudy.claims import Claim, IntendedQuantity, WrongAlternative
+from simstudy.claims import Claim, IntendedValue, WrongValue
 from simstudy.documents.stats.accuracy.design import level_given_reference
 
 METHODOLOGY = "hypothesis testing methodology"
@@ -43,11 +43,11 @@ CLAIMS = (
     Claim(
         "alpha", "A check of an unchanged model fails with probability 0.05", T_TEST,
         partial(failing, choose=one_half), published=0.05, difference=HALF_A_PERCENT,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "one reference, at its truth",
             partial(failing, choose=partial(of_one_reference, quantile=0.5)),
         ),
-        right=IntendedQuantity(
+        intended=IntendedValue(
             "against one reference on record, a typical one",
             partial(failing, choose=partial(of_one_reference, quantile=0.5)),
         ),
@@ -59,7 +59,7 @@ CLAIMS = (
         "beta", "A check of a model that is worse by θ passes with probability 0.2", T_TEST,
         partial(passing, choose=partial(one_half, effect=1.0)), published=0.2,
         difference=HALF_A_PERCENT,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the same prompts, correlated by 0.6",
             partial(passing, choose=partial(of_same_prompts, effect=1.0)),
         ),
@@ -68,20 +68,20 @@ CLAIMS = (
     Claim(
         "spread", "The difference has the variance 2σ²/n", T_TEST,
         partial(variance, choose=one_half), published=1.0, difference=TWENTIETH,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the same prompts, correlated by 0.6", partial(variance, choose=of_same_prompts)
         ),
         note="Its variance over the formula's, on different prompts, to a twentieth.",
     ),
     Claim(
         "threshold", "γ lies below the reference", T_TEST, below_reference, published=True,
-        rival=WrongAlternative("Φ⁻¹(1 - α)", partial(below_reference, upper=True)),
+        wrong_value=WrongValue("Φ⁻¹(1 - α)", partial(below_reference, upper=True)),
     ),
     Claim(
         "at the threshold", "A check fails at γ or below, or only below: the two are one test",
         CODE, partial(at_or_below, at="document", below="document_strict"), published=True,
         scored=False,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "a rounded γ", partial(at_or_below, at="rounded", below="rounded_strict")
         ),
         note="The document has P(x̄' ≤ γ), the code fails strictly below. As computed, γ is on no "
@@ -90,12 +90,12 @@ CLAIMS = (
     Claim(
         "two forms of θ", "θ has two forms, and is positive where α and β are below one half",
         T_TEST, all_of_theta, published=True,
-        rival=WrongAlternative("Φ⁻¹(1 - α)", partial(all_of_theta, turned=True)),
+        wrong_value=WrongValue("Φ⁻¹(1 - α)", partial(all_of_theta, turned=True)),
     ),
     Claim(
         "least n of all", "Going through n from small to large finds the least that is enough",
         STEPS, least_of_all, published=True,
-        rival=WrongAlternative("doubling n from 32 on", partial(least_of_all, by="doubled")),
+        wrong_value=WrongValue("doubling n from 32 on", partial(least_of_all, by="doubled")),
         note="As the document says it. Doubling n from 32 on finds more than are needed.",
     ),
     # ------------------------------------------------------------ where it is off
@@ -161,13 +161,13 @@ CLAIMS = (
     Claim(
         "conservative", "σ = 50 keeps α with room to spare from an accuracy of 0.7 on", CODE,
         conservative, scored=False, published=True,
-        rival=WrongAlternative("Welch's t test", partial(conservative, method="estimated")),
+        wrong_value=WrongValue("Welch's t test", partial(conservative, method="estimated")),
         note=f"{DERIVED} To spare is at least half a percent.",
     ),
     Claim(
         "by luck", "Given a reference α is Φ(√2 Φ⁻¹(α) + δ), to half a right answer", T_TEST,
         by_luck, scored=False, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "a check of twice as many prompts",
             partial(by_luck, law=partial(level_given_reference, ratio=2)),
         ),
@@ -176,7 +176,7 @@ CLAIMS = (
     Claim(
         "pairs keep alpha", "Tests of pairs have 0.025 to 0.075 for α on the same prompts", STEPS,
         pairs_keep_level, scored=False, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the document's test", partial(pairs_keep_level, tests=["document"])
         ),
         note=f"{DERIVED} The liberal limits of Bradley (1978), Br. J. Math. Stat. Psychol. 31.",
@@ -184,14 +184,14 @@ CLAIMS = (
     Claim(
         "pairs find more", "On the same prompts McNemar's exact test finds θ more often", STEPS,
         pairs_find_more, scored=False, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "Fisher's exact test", partial(pairs_find_more, test="fisher")
         ), note=DERIVED,
     ),
     Claim(
         "as enumerated", "Simulated shares are those that enumeration gives", "all scenarios",
         as_enumerated, scored=False, published=True,
-        rival=WrongAlternative("exact shares of the test before", partial(as_enumerated, shift=1)),
+        wrong_value=WrongValue("exact shares of the test before", partial(as_enumerated, shift=1)),
         note=DERIVED,
     ),
 )  # fmt: skip

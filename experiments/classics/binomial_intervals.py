@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Finding, Study, WrongAlternative, option, published
+from simstudy import Claim, Finding, Study, WrongValue, option, published
 from simstudy.claims import is_near, statement
 from simstudy.figures import caption, colors_of, measure_curves, theme_study
 from simstudy.lazy import p9, pd, special, stats
@@ -108,8 +108,8 @@ def printed(n, p, known):
     """A claim about the exact coverage of Wald's interval at its nominal level."""
     words = f"Wald's interval covers p = {p} with probability {known} at n = {n}"
     check = lambda result: result.row("coverage", n=n, p=p, method="Wald")["exact"]  # noqa: E731
-    rival = WrongAlternative("the level asked for", lambda _: 0.95)
-    return Claim(words, words, "examples 1 to 3", check, known, rounding=5e-4, rival=rival)
+    rival = WrongValue("the level asked for", lambda _: 0.95)
+    return Claim(words, words, "examples 1 to 3", check, known, rounding=5e-4, wrong_value=rival)
 
 
 def exact(counts, **index):

@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rules, Study, WrongAlternative, option, published
+from simstudy import Claim, Rules, Study, WrongValue, option, published
 from simstudy.claims import is_above, is_near, of_row, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
@@ -110,7 +110,7 @@ PRINTED = Claim(
     partial(worst_size, strength=5.88),
     0.1,
     rounding=0.005,
-    rival=WrongAlternative("an expected F of 10", partial(worst_size, strength=9.0)),
+    wrong_value=WrongValue("an expected F of 10", partial(worst_size, strength=9.0)),
 )
 
 

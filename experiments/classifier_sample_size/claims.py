@@ -19,8 +19,8 @@ from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
-    WrongAlternative,
+    IntendedValue,
+    WrongValue,
     binomial_error,
     decide,
     mc_limit,
@@ -175,8 +175,8 @@ CLAIMS = (
         "184 positive cases are needed to reject the null 80% of the time (95% against 90%, size "
         "5%)", "section 4", _applied_size, published=184,
         expected="true as written, not as meant",
-        rival=WrongAlternative("a two-sided test", partial(_applied_size, alpha=0.025)),
-        right=IntendedQuantity(
+        wrong_value=WrongValue("a two-sided test", partial(_applied_size, alpha=0.025)),
+        intended=IntendedValue(
             "the power of 184 cases", _applied_power, taken_for=0.8, difference=IN_WHOLE_PERCENTS
         ),
         note="184 is the normal approximation's answer. The power of a binomial test is a sawtooth "
@@ -191,7 +191,7 @@ CLAIMS = (
     Claim(
         "easier with k", "A larger k needs fewer cases", "figure 5", _easier_with_k,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "sensitivities below one half",
             partial(_easier_with_k, sensitivities=(0.25, 0.35, 0.45)),
         ),
@@ -200,7 +200,7 @@ CLAIMS = (
         "easier near 100%",
         "99% is easier to tell from 98% than 51% from 50%", "section 3", _easier_near_1,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the same odds ratio", partial(_easier_near_1, other_null=SAME_ODDS_RATIO)
         ),
         note="A point is worth more there: in odds 99% is twice 98%.",
@@ -208,7 +208,7 @@ CLAIMS = (
     Claim(
         "beta", "A smaller beta needs more cases", "figure 5", _more_for_less_beta,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "beta taken for the power", partial(_more_for_less_beta, powers=BETAS)
         ),
     ),
@@ -222,14 +222,14 @@ CLAIMS = (
         "within 2 points", "The actual power is within 2% of the target: the largest distance of "
         "27 designs", "section 3, figure 6", _largest_distance, published=0.02,
         rounding=IN_WHOLE_PERCENTS,
-        rival=WrongAlternative("the exact test", partial(_largest_distance, rule="exact")),
+        wrong_value=WrongValue("the exact test", partial(_largest_distance, rule="exact")),
         note="In whole per cents. Exactly, one of the 27 designs is 2.1 points off, and the others "
         "are within 2. In the document's own simulation, drawn again from its seed, five are "
         "further off than 2 points, by 2.4 at most.",
     ),
     Claim(
         "figure 6", "The simulated type-II errors", "figure 6", _drawn_as_exact, published=True,
-        rival=WrongAlternative("the normal approximation", partial(_drawn_as_exact, law="beta")),
+        wrong_value=WrongValue("the normal approximation", partial(_drawn_as_exact, law="beta")),
         criterion="1 point",
         note="The document prints no numbers: ours are held against the exact ones.",
     ),
@@ -250,7 +250,7 @@ CLAIMS = (
     Claim(
         "points of figure 6", "27 pairs of predicted and actual type-II errors", "figure 6",
         _from_its_seed, published=True,
-        rival=WrongAlternative("the normal approximation", partial(_from_its_seed, exact=False)),
+        wrong_value=WrongValue("the normal approximation", partial(_from_its_seed, exact=False)),
         criterion="within chance of the exact ones: 5,000 trials each",
         note="The document prints its code and its seed, and NumPy keeps the generator: these are "
         "the very numbers of the figure.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.claims import Claim, Finding, WrongValue, decide
 from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power, upper_tail
 from simstudy.lazy import special
 
@@ -134,29 +134,29 @@ FORMULAS = (
     Claim(
         "larger margin", "The null is easier to reject with a larger margin b", "section 3",
         _easier_with_margin, published=True,
-        rival=WrongAlternative("more power", partial(_easier_with_margin, by_power=True)),
+        wrong_value=WrongValue("more power", partial(_easier_with_margin, by_power=True)),
     ),
     Claim(
         "the margin counts most", "Of k, beta and b it is b that moves n most", "figure 5",
         _most_by_margin, published=True,
-        rival=WrongAlternative("beta", partial(_most_by_margin, factors=(0, 1))),
+        wrong_value=WrongValue("beta", partial(_most_by_margin, factors=(0, 1))),
     ),
     Claim(
         "no free lunch", "A margin that goes to 0 takes a number of cases without bound",
         "section 3", _without_bound, published=True,
-        rival=WrongAlternative("a margin that stays", partial(_without_bound, factor=1.0)),
+        wrong_value=WrongValue("a margin that stays", partial(_without_bound, factor=1.0)),
         criterion="3.5 times as many for half the margin",
     ),
     Claim(
         "margin of 0", "With l = k the null is not rejected more often as cases are added",
         "section 3", _never_rejected, published=True,
-        rival=WrongAlternative("l = 90%", partial(_never_rejected, null=0.9)),
+        wrong_value=WrongValue("l = 90%", partial(_never_rejected, null=0.9)),
         criterion="twice the size, up to 100,000 cases",
     ),
     Claim(
         "margin above 0", "With l < k enough cases lead to a rejection", "section 3",
         _in_the_end, published=True,
-        rival=WrongAlternative("no margin", partial(_in_the_end, margin=0.0)),
+        wrong_value=WrongValue("no margin", partial(_in_the_end, margin=0.0)),
         criterion="a power of 99.9% with a million cases",
     ),
     Claim(

@@ -14,9 +14,9 @@ from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
+    IntendedValue,
     Uncheckable,
-    WrongAlternative,
+    WrongValue,
     average,
     binomial_error,
     decide,
@@ -221,7 +221,7 @@ def _bca_is_better(result: Result, method: str = "bca strict") -> Finding:
     return decide(excess, reach, "; ".join(said))
 
 
-GETS_CLOSE = IntendedQuantity(
+GETS_CLOSE = IntendedValue(
     "said to get close to 80%", partial(_covered, method="bca strict"), taken_for=0.8,
     tolerance=CLOSE, difference=0.0,
 )  # fmt: skip
@@ -235,19 +235,19 @@ CLAIMS = (
         "empirical threshold", "The empirical threshold is above the true one 66% of the time",
         "section 1, figure 1", _too_high, published=0.66, rounding=0.005,
         published_mcse=float(binomial_error(0.66, N_SIM)), difference=TWO_POINTS,
-        rival=WrongAlternative("the third smallest score", partial(_too_high, name=THIRD)),
+        wrong_value=WrongValue("the third smallest score", partial(_too_high, name=THIRD)),
     ),
     Claim(
         "at best one half", "The empirical threshold fails at least half of the time", "section 1",
         _at_least_half, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the percentile bound", partial(_at_least_half, method="percentile")
         ),
     ),
     Claim(
         "skewed thresholds", "Empirical thresholds are skewed to the left", "figure 1, section 2",
         _skewed, published=True,
-        rival=WrongAlternative("the normal tolerance bound", partial(_skewed, method="tolerance")),
+        wrong_value=WrongValue("the normal tolerance bound", partial(_skewed, method="tolerance")),
         criterion="a skewness below −0.1",
         note="The document does not say of its figure to which side; of the bootstrap it does.",
     ),
@@ -270,7 +270,7 @@ CLAIMS = (
     Claim(
         "minimum", "The smallest score keeps 95% sensitivity close to 100% of the time",
         "section 2", _smallest_is_safe, published=1.0, tolerance=AS_CLOSE_AS_92,
-        rival=WrongAlternative("the second smallest", partial(_smallest_is_safe, rank=2)),
+        wrong_value=WrongValue("the second smallest", partial(_smallest_is_safe, rank=2)),
         note="With the document's 50 positive cases it is 92%, as its own table says; so much it "
         "calls close. It is 95% from 59 cases on.",
     ),
@@ -281,10 +281,10 @@ CLAIMS = (
             "section 2, coverage table", partial(_covered, method=method), published=covered,
             rounding=0.0005, published_mcse=float(binomial_error(covered, N_SIM)),
             difference=TWO_POINTS,
-            rival=WrongAlternative(
+            wrong_value=WrongValue(
                 RIVAL_BOUNDS[method][0], partial(_covered, method=RIVAL_BOUNDS[method][1])
             ),
-            right=GETS_CLOSE if method == "bca strict" else None,
+            intended=GETS_CLOSE if method == "bca strict" else None,
             note=TIES if method == "bca strict" else "",
         )
         for method, covered in PUBLISHED.items()
@@ -292,7 +292,7 @@ CLAIMS = (
     Claim(
         "BCa is nearest", "Of the four bootstraps BCa comes closest to the target",
         "section 2, coverage table", _nearest_to_target, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "BCa with all ties counted", partial(_nearest_to_target, champion="bca weak")
         ),
     ),
@@ -307,7 +307,7 @@ CLAIMS = (
     Claim(
         "bootstrap mean", "The mean of the bootstrapped quantiles exceeds the empirical quantile",
         "section 2, figure 2", _bootstrap_mean, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the third smallest score", partial(_bootstrap_mean, name=THIRD)
         ),
         note="On average over test sets; in two of five it is the other way round.",
@@ -315,7 +315,7 @@ CLAIMS = (
     Claim(
         "left skew", "The bootstrapped quantiles are skewed to the left", "section 2, figure 2",
         _left_skew, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "reflected, as in the basic bootstrap", partial(_left_skew, sign=-1)
         ),
         note="On average; nearly as many are skewed to the right.",
@@ -323,19 +323,19 @@ CLAIMS = (
     Claim(
         "umbrella's confidence", "The umbrella's actual confidence is 92%", "figure 4",
         _umbrella_covers, published=0.92, rounding=0.005, difference=HALF_A_POINT,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the tolerance bound", partial(_umbrella_covers, method="tolerance")
         ),
     ),
     Claim(
         "umbrella's spread", "The umbrella's thresholds vary more than BCa's, wherever their mean",
         "section 2, figure 4", _spreads_more, published=True,
-        rival=WrongAlternative("the percentile bound", partial(_spreads_more, method="percentile")),
+        wrong_value=WrongValue("the percentile bound", partial(_spreads_more, method="percentile")),
     ),
     Claim(
         "umbrella's spread at 92%", "At 92% confidence they still do, by Levene's test",
         "section 2", _spreads_more_at_92, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "percentile bounds, at 80%", partial(_spreads_more_at_92, name="percentile")
         ),
     ),
@@ -343,7 +343,7 @@ CLAIMS = (
         "exact and efficient",
         "At n = 50 BCa is closer to its confidence than the umbrella, and more efficient",
         "section 2, summary", _bca_is_better, published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "BCa with all ties counted", partial(_bca_is_better, method="bca weak")
         ),
         note="It depends on n: with 59 cases the umbrella's confidence is 80.1%.",

@@ -7,7 +7,7 @@ import numpy as np
 from experiments._yardsticks import SLIGHTLY
 from experiments.classifier_trial.figures import PUBLISHED_MCSE
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin, of_row
+from simstudy.claims import Claim, Finding, WrongValue, decide, mc_margin, of_row
 from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power
 
 EXACTLY = {
@@ -63,20 +63,20 @@ def _needed(_: Result, alpha: float = 0.05) -> Finding:
 CLAIMS = (
     Claim(
         "sample size", "184 positive cases are needed", "section 4", _needed, published=184,
-        rival=WrongAlternative("a two-sided test", partial(_needed, alpha=0.025)),
+        wrong_value=WrongValue("a two-sided test", partial(_needed, alpha=0.025)),
         scored=False,  # classifier_sample_size counts it
     ),
     Claim(
         "true threshold", "Above t* = μ + σ Φ⁻¹(1 - k) the sensitivity is k", "section 1",
         partial(_sensitivity, method="true"), published=0.95, difference=0.001,
-        rival=WrongAlternative("BCa's threshold", partial(_sensitivity, method="bca strict")),
+        wrong_value=WrongValue("BCa's threshold", partial(_sensitivity, method="bca strict")),
     ),
     Claim(
         "rejections", "The trial rejects 83.5% of the time", "section 4",
         partial(_published_measure, name="power"), published=0.835, rounding=0.0005,
         published_mcse=PUBLISHED_MCSE["power"],
         difference=0.0175,  # half of the excess over 80% that the document weighs
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "percentile bounds", partial(_published_measure, name="power", method="percentile")
         ),
     ),
@@ -85,7 +85,7 @@ CLAIMS = (
         partial(_published_measure, name="mean_trial_sensitivity"), published=0.964,
         rounding=0.0005, published_mcse=PUBLISHED_MCSE["mean_trial_sensitivity"],
         difference=0.001,  # a unit of the last digit, of the same excess of 1.4 points
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "BCa with half of the ties counted",
             partial(_published_measure, name="mean_trial_sensitivity", method="bca mid"),
         ),
@@ -93,7 +93,7 @@ CLAIMS = (
     Claim(
         "overpowered", "The trial is slightly overpowered", "section 4", _overpowered,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the true threshold", partial(_overpowered, method="true")
         ),
         criterion="above 80%, by at most 5 points",

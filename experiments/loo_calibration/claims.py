@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.loo_r2.claims import A_POINT, reach
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.claims import Claim, Finding, WrongValue, decide
 from simstudy.documents.scenarios.leave_one_out import METHODS, LeaveOneOut
 from simstudy.lazy import pd
 
@@ -113,7 +113,7 @@ CLAIMS = (
         _is_right,
         published=0.0,
         difference=A_POINT,
-        rival=WrongAlternative("5 and 10 observations", partial(_is_right, where=few_observations)),
+        wrong_value=WrongValue("5 and 10 observations", partial(_is_right, where=few_observations)),
         scored=False,  # the figure compares with the bootstrap: "large n" of loo_r2
         note="The mean of the relative error over the cells. What is called a difference would "
         "cost a 95% interval one point of its coverage. What is missing grows with p/n, for "
@@ -125,7 +125,7 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _biased,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "100 observations and more", partial(_biased, where=many_observations)
         ),
         scored=False,  # against the truth; the report has the bootstrap; "low n" of loo_r2 counts
@@ -139,7 +139,7 @@ CLAIMS = (
         "section 5, figure simres_high_p_n50",
         _too_small,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "100 observations and more of 1 to 10 features",
             partial(_too_small, where=many_observations),
         ),

@@ -10,7 +10,7 @@ from experiments.loo_importance.figures import wide
 from experiments.loo_r2.cells import values
 from experiments.loo_r2.claims import IN_R2, OVERFITTED, close_to_one, downward, overfitted
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Finding, IntendedQuantity, WrongAlternative, average
+from simstudy.claims import Claim, Finding, IntendedValue, WrongValue, average
 
 
 def _downward(result: Result) -> Finding:
@@ -55,12 +55,12 @@ CLAIMS = (
             "section 5, figure simres_high_p_n50",
             partial(close_to_one, n_feature=p, answer="importance"),
             published=True,
-            rival=WrongAlternative(
+            wrong_value=WrongValue(
                 "exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
             expected="true as written, not as meant",
             criterion="nearer to 1 than to the R² of the same fit on new data",
-            right=IntendedQuantity(
+            intended=IntendedValue(
                 "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
             scored=p <= FIRST,  # one sentence for all numbers of features

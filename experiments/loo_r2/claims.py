@@ -22,8 +22,8 @@ from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
-    WrongAlternative,
+    IntendedValue,
+    WrongValue,
     average,
     binomial_error,
     decide,
@@ -221,7 +221,7 @@ CLAIMS = (
         _agree,
         published=1.0,
         difference=A_POINT,
-        rival=WrongAlternative("5 and 10 observations", partial(_agree, of=few_observations)),
+        wrong_value=WrongValue("5 and 10 observations", partial(_agree, of=few_observations)),
         note="Drawn and not stated. What is called a difference would cost a 95% interval one "
         "point of its coverage. Off the diagonal are data sets "
         "whose R² is near 0 (one feature with a coefficient near 0): the misplaced parenthesis "
@@ -234,7 +234,7 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _disperses,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "many observations beside few",
             partial(_disperses, more=ordinary, less=few_observations),
         ),
@@ -246,10 +246,10 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _low_r2,
         published=True,
-        rival=WrongAlternative("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
+        wrong_value=WrongValue("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
         criterion="by more than 4%",
         expected="true as written, not as meant",
-        right=IntendedQuantity(
+        intended=IntendedValue(
             "the share of it that the formula makes",
             _left_by_right_form,
             taken_for=1.0,
@@ -309,7 +309,7 @@ CLAIMS = (
         _one_definition,
         published=0.0,
         difference=IN_R2,
-        rival=WrongAlternative("5 and 10 observations", partial(_one_definition, many=False)),
+        wrong_value=WrongValue("5 and 10 observations", partial(_one_definition, many=False)),
         note="The difference of the two R². Leave-one-out errors do not have mean zero, so it is "
         "the square of that mean over the variance of y: 0.07 on average with 5 observations, 0.03 "
         "with 10, and 0.001 with 50.",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, decide
+from simstudy.claims import Claim, Finding, Uncheckable, WrongValue, decide
 from simstudy.documents.stats.leave_one_out.utilities import (
     UTILITIES,
     Pointwise,
@@ -167,7 +167,7 @@ FORMULAS = (
         "section 3",
         _slopes_are,
         published=True,
-        rival=WrongAlternative("the other sign", partial(_slopes_are, sign=1)),
+        wrong_value=WrongValue("the other sign", partial(_slopes_are, sign=1)),
         criterion="1e−9",
     ),
     Claim(
@@ -177,7 +177,7 @@ FORMULAS = (
         _mean_of_ratio,
         published=1.0,
         difference=0.005,
-        rival=WrongAlternative("means of ten values", partial(_mean_of_ratio, n=10)),
+        wrong_value=WrongValue("means of ten values", partial(_mean_of_ratio, n=10)),
         note="Of a ratio of two means of 1,000 exponential values: n/(n - 1).",
     ),
     Claim(
@@ -186,7 +186,7 @@ FORMULAS = (
         "section 2",
         _best_by_square,
         published=True,
-        rival=WrongAlternative("the median", partial(_best_by_square, by_median=True)),
+        wrong_value=WrongValue("the median", partial(_best_by_square, by_median=True)),
     ),
     Claim(
         "equation of the standard error",
@@ -194,7 +194,7 @@ FORMULAS = (
         "section 4, last equation",
         _equation_is,
         published=True,
-        rival=WrongAlternative("a covariance that is added", partial(_equation_is, sign=1)),
+        wrong_value=WrongValue("a covariance that is added", partial(_equation_is, sign=1)),
         criterion="1e−9",
         note="Against the spread of our influence function, on fixed data.",
     ),
@@ -237,7 +237,7 @@ FORMULAS = (
         "section 2",
         _optimistic,
         published=True,
-        rival=WrongAlternative("leave-one-out", partial(_optimistic, left_out=True)),
+        wrong_value=WrongValue("leave-one-out", partial(_optimistic, left_out=True)),
         note="By the expected mean square of least squares, which is exact.",
     ),
     Claim(
@@ -246,7 +246,7 @@ FORMULAS = (
         "section 4",
         _beyond_one,
         published=True,
-        rival=WrongAlternative("least squares", partial(_beyond_one, slope=None)),
+        wrong_value=WrongValue("least squares", partial(_beyond_one, slope=None)),
         note="Explained over all variance, where a prior is sure of a slope of 3 and 1 is true.",
     ),
 )

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
-from simstudy.tables.cells import format_cell
-from simstudy.tables.latex import escaped
+from simstudy.tables.cells import latex_escaped
 
 
 class Terms(NamedTuple):
@@ -85,10 +84,10 @@ class ApproximationTable(Table):
 
     def latex(self, label: str = "") -> str:
         """Return two tabulars in one table, which needs the package booktabs."""
-        rows = [list(map(format_cell, row)) for row in self.grid.rows]
+        rows = self.grid.rows
         formulas = [[_utility(r[0]), _formula(r[1]), _formula(r[2]), r[3]] for r in rows]
-        numbers = [[_utility(r[0]), *map(escaped, r[4:])] for r in rows]
-        headings = [escaped(heading) for _, _, heading in MEASURED.values()]
+        numbers = [[_utility(r[0]), *map(latex_escaped, r[4:])] for r in rows]
+        headings = [latex_escaped(heading) for _, _, heading in MEASURED.values()]
         lines = [
             r"% \usepackage{booktabs}",
             *[r"\begin{table}", r"\centering\footnotesize"],
@@ -97,7 +96,7 @@ class ApproximationTable(Table):
             r"\par\medskip",
             *_tabular("lrrr", [FORMULA_HEADINGS[0], *headings], numbers),
             *[r"\par\smallskip", r"{\raggedright\noindent"],
-            *[VARIANCE_IN_LATEX, rf"{escaped(self.notes[1])}\par}}", r"\end{table}"],
+            *[VARIANCE_IN_LATEX, rf"{latex_escaped(self.notes[1])}\par}}", r"\end{table}"],
         ]
         return "\n".join(lines) + "\n"
 

@@ -17,7 +17,7 @@ from experiments.predictive_pvalue.cells import (
 from experiments.predictive_pvalue.named_data import boston
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
-from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
+from simstudy.claims import Claim, Finding, Uncheckable, WrongValue, average, share
 from simstudy.documents.stats.compatible import cfdr, rfdr
 
 REJECTED = -5.0  # log to base 10 of the document's level
@@ -137,7 +137,7 @@ CLAIMS = (
         _all_rejected,
         published=1.0,
         difference=NOT_REJECTED,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "distributions with residual noise",
             partial(_all_rejected, distribution="centered_noise"),
         ),
@@ -185,7 +185,7 @@ CLAIMS = (
         "sections 1 and 5.2",
         _size_of_the_data,
         published=338 + 168,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "without the capped houses", partial(_size_of_the_data, capped=False)
         ),
         note="The public data have 506 rows and 13 variables beside the value.",
@@ -268,7 +268,7 @@ CONTROLS = (
         published=OF_UNIFORM,
         scored=False,
         difference=TWOFOLD,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "p-values of Net 5", partial(_of_method, column="log10_p", method="net_5")
         ),
         note="Mean log to base 10; derived. A difference would be a p-value twice or half as large "
@@ -288,7 +288,7 @@ OF_TRUTH = tuple(
         published=expected,
         difference=difference,
         scored=name == "coverage",
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "distributions of Net 5", partial(_of_method, column=column, method="net_5")
         ),
         note="By example 5 p-values are uniform then.",

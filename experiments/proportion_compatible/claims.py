@@ -13,7 +13,7 @@ from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Finding,
-    WrongAlternative,
+    WrongValue,
     average,
     decide,
     matches,
@@ -206,7 +206,7 @@ CLAIMS = (
             partial(_of_a_perfect_model, estimator=estimator),
             published=1.0,
             difference=FAR_OFF if estimator == "rfdr" else HUNDREDTH,
-            rival=rival,
+            wrong_value=rival,
             expected="differs" if rival is None else "reproduced",
             scored=estimator != "cfdr_clipped",  # the document does not clip it
             note=note,
@@ -221,15 +221,13 @@ CLAIMS = (
             (
                 "cfdr_clipped",
                 "CFDR clipped at 1",
-                WrongAlternative("the RFDR", partial(_of_a_perfect_model, estimator="rfdr")),
+                WrongValue("the RFDR", partial(_of_a_perfect_model, estimator="rfdr")),
                 "To within a hundredth, from below: what is clipped at 1 cannot be 1 on average.",
             ),
             (
                 "rfdr",
                 "RFDR",
-                WrongAlternative(
-                    "the CFDR as printed", partial(_of_a_perfect_model, estimator="cfdr")
-                ),
+                WrongValue("the CFDR as printed", partial(_of_a_perfect_model, estimator="cfdr")),
                 "97%, from below: a mean of rates of at most 1.",
             ),
         )
@@ -253,7 +251,7 @@ CLAIMS = (
         published=4.6,
         scored=False,
         rounding=0.05,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)
         ),
         note="In the order of p it is 4.55, from theory.",
@@ -266,7 +264,7 @@ CLAIMS = (
         published=FLOOR,
         scored=False,
         rounding=FLOOR_ROUNDING,
-        rival=WrongAlternative("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
+        wrong_value=WrongValue("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
         note="Ranks above 105 have no later rank and are given 1. The value is the mean where all "
         "predictions are six standard deviations away, and no list is below it.",
     ),
@@ -277,7 +275,7 @@ CLAIMS = (
         _orders_differ,
         published=True,
         scored=False,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "both clipped", partial(_orders_differ, pair=("cfdr_clipped", "cfdr_by_p_clipped"))
         ),
         note="By more than a hundredth. Harmonic numbers go with the ranks: ascending rates make "
@@ -290,7 +288,7 @@ CLAIMS = (
         _exact_means,
         published=True,
         scored=False,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the smoother for Storey's estimate",
             partial(_exact_means, storey="storey_smoother"),
         ),
@@ -313,7 +311,7 @@ CLAIMS = (
         SECTION,
         partial(_noise_lowers, names=(FISHER, "CFDR clipped", "RFDR")),
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "standard deviations of the shares",
             partial(_noise_lowers, names=("CFDR clipped", "RFDR"), of="empirical_se"),
         ),
@@ -327,7 +325,7 @@ CLAIMS = (
         partial(_noise_lowers, names=("CFDR as printed",)),
         published=True,
         scored=False,  # "residual noise" counts it
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "its standard deviation",
             partial(_noise_lowers, names=("CFDR as printed",), of="empirical_se"),
         ),
@@ -364,7 +362,7 @@ CLAIMS = (
         "section 4.1",
         _falls_with_n,
         published=True,
-        rival=WrongAlternative("a model that is right", partial(_falls_with_n, wrong=False)),
+        wrong_value=WrongValue("a model that is right", partial(_falls_with_n, wrong=False)),
         criterion="by a factor of 10 for each longer list",
     ),
 )

@@ -13,9 +13,9 @@ from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
+    IntendedValue,
     Uncheckable,
-    WrongAlternative,
+    WrongValue,
     average,
     decide,
     matches,
@@ -172,7 +172,7 @@ CLAIMS = (
         "section 3",
         _biased_downwards,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the studentized bootstrap", partial(_biased_downwards, method=STUDENTIZED)
         ),
         criterion="by 1% or more, by one of the metrics",
@@ -195,7 +195,7 @@ CLAIMS = (
         "figure 3B",
         _sd_over,
         published=True,
-        rival=WrongAlternative("the vanilla bootstrap", partial(_sd_over, method="vanilla")),
+        wrong_value=WrongValue("the vanilla bootstrap", partial(_sd_over, method="vanilla")),
         criterion="above 0, at most 20% of the standard deviation",
         note="In standard deviations, as figure 3B has it; of the variance itself it is two fifths "
         "on the test sample and a fifth on the prospective one. The plain bootstrap variance is "
@@ -208,7 +208,7 @@ CLAIMS = (
         "figure 3B",
         _sd_is_close,
         published=True,
-        rival=WrongAlternative("in variances", partial(_sd_is_close, power=2)),
+        wrong_value=WrongValue("in variances", partial(_sd_is_close, power=2)),
         criterion="at most 20% off, in standard deviations as the figure has it",
         note="On average; of the variance itself it is two fifths on the test sample.",
     ),
@@ -218,7 +218,7 @@ CLAIMS = (
         "section 3",
         _close_to_nominal,
         published=True,
-        rival=WrongAlternative("the vanilla one", partial(_close_to_nominal, method="vanilla")),
+        wrong_value=WrongValue("the vanilla one", partial(_close_to_nominal, method="vanilla")),
         criterion="1 point",
         note="The share of false nulls by MSE and MAE, by the true risk, for Φ(1.5).",
     ),
@@ -228,7 +228,7 @@ CLAIMS = (
         "figure 3C",
         _quantiles_beyond_k,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the vanilla bootstrap", partial(_quantiles_beyond_k, method=VANILLA)
         ),
         criterion="in more than half of the trials",
@@ -239,13 +239,13 @@ CLAIMS = (
         "section 3, not shown",
         _vanilla_worse,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the studentized one does", partial(_vanilla_worse, method=STUDENTIZED)
         ),
         criterion="above 0, at most 5 points",
         note="Slightly, in points of all trials: true nulls by MSE are 1.5 times as many as "
         "designed.",
-        right=IntendedQuantity("true nulls by MSE are at most 5 points too many", _slightly),
+        intended=IntendedValue("true nulls by MSE are at most 5 points too many", _slightly),
     ),
     Claim(
         "vanilla against nominal",
@@ -253,7 +253,7 @@ CLAIMS = (
         "section 3, not shown",
         _too_many_true,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the studentized bootstrap", partial(_too_many_true, method="studentized")
         ),
         scored=False,  # "vanilla against studentized" counts the sentence

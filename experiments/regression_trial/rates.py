@@ -9,7 +9,7 @@ import numpy as np
 from experiments._yardsticks import SPOT_ON
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Finding, WrongAlternative, of_row, share
+from simstudy.claims import Claim, Finding, WrongValue, of_row, share
 from simstudy.documents.scenarios.regression import METRICS, RegressionTrial
 from simstudy.documents.stats.models.trial import METHODS, trial_design
 from simstudy.lazy import special
@@ -85,8 +85,8 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
     power = partial(_rejected, given="false", metric=metric)
     type_1_error = partial(_rejected, given="true", metric=metric)
     null_is_false = partial(_false, metric=metric, printed=True)
-    on_the_bound = WrongAlternative(TO_A_LEVEL_ON_THE_BOUND, partial(power, limit=ON_THE_BOUND))
-    vanilla = WrongAlternative("the vanilla bootstrap", partial(power, method="vanilla"))
+    on_the_bound = WrongValue(TO_A_LEVEL_ON_THE_BOUND, partial(power, limit=ON_THE_BOUND))
+    vanilla = WrongValue("the vanilla bootstrap", partial(power, method="vanilla"))
     return (
         Claim(
             f"power {name}",
@@ -98,7 +98,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
             difference=HALF_A_POINT,
             # By MAE a vanilla bootstrap costs nine tenths of a point, which is no difference here;
             # "vanilla against studentized" tells them apart, on the same replicates.
-            rival={"mse": vanilla, "mae": on_the_bound}[metric],
+            wrong_value={"mse": vanilla, "mae": on_the_bound}[metric],
             note="In whole per cents, as the text has it: 79.8% by MAE is 80%."
             if metric == "mae"
             else "",
@@ -111,7 +111,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
             published=0.04,
             rounding=0.01,
             difference=HALF_A_POINT,
-            rival=WrongAlternative(
+            wrong_value=WrongValue(
                 TO_A_LEVEL_ON_THE_BOUND, partial(type_1_error, limit=ON_THE_BOUND)
             ),
         ),
@@ -123,7 +123,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
             published=FALSE_NULLS[metric],
             rounding=0.0005,
             difference=HALF_A_POINT,
-            rival=WrongAlternative(
+            wrong_value=WrongValue(
                 "the vanilla bootstrap", partial(null_is_false, method="vanilla")
             ),
             note="By the risk as printed, without the fitted intercept.",
@@ -138,7 +138,7 @@ RATES = (
         "section 3",
         _sample_size,
         published=399,
-        rival=WrongAlternative("test samples of 149", partial(_sample_size, n_test=149)),
+        wrong_value=WrongValue("test samples of 149", partial(_sample_size, n_test=149)),
     ),
     *_error_rates("mse"),
     *_error_rates("mae"),
@@ -149,7 +149,7 @@ RATES = (
         partial(_false, metric="mse", printed=False),
         published=float(special.ndtr(1.5)),
         difference=SPOT_ON,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the vanilla bootstrap",
             partial(_false, metric="mse", method="vanilla", printed=False),
         ),
@@ -164,7 +164,7 @@ RATES = (
         partial(_false, metric="mae", printed=False),
         published=float(special.ndtr(1.5)),
         difference=SPOT_ON,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the vanilla bootstrap",
             partial(_false, metric="mae", method="vanilla", printed=False),
         ),

@@ -17,8 +17,8 @@ from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Finding,
-    IntendedQuantity,
-    WrongAlternative,
+    IntendedValue,
+    WrongValue,
     decide,
     mc_margin,
     of_row,
@@ -200,7 +200,7 @@ CLAIMS = (
         "figure 1B",
         _grows,
         published=True,
-        rival=WrongAlternative("the type-I error", partial(_grows, measure="type_1_error")),
+        wrong_value=WrongValue("the type-I error", partial(_grows, measure="type_1_error")),
         criterion="by a point or more for each step",
     ),
     Claim(
@@ -209,7 +209,7 @@ CLAIMS = (
         "figure 1C",
         _power_on,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "the power of a test of that level on the bound",
             partial(_power_on, theory=boundary_power),
         ),
@@ -222,7 +222,7 @@ CLAIMS = (
         _type_1_error,
         published=0.05,
         difference=SIZE,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "only where the bound is half a standard error or less from the truth",
             partial(_type_1_error, within=0.5),
         ),
@@ -233,7 +233,7 @@ CLAIMS = (
         "figure 1C",
         _by_n2,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "only where the bound is half a standard error or less from the truth",
             partial(_by_n2, within=0.5),
         ),
@@ -247,11 +247,11 @@ CLAIMS = (
         _type_1_error,
         published=0.05,
         difference=SIZE,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "only where the bound is half a standard error or less from the truth",
             partial(_type_1_error, within=0.5),
         ),
-        right=IntendedQuantity("where the bound all but equals the truth", _size_at_boundary),
+        intended=IntendedValue("where the bound all but equals the truth", _size_at_boundary),
         expected="true as written, not as meant",
         note="Given that the null is true, and so on average over how true it is, it is alpha. At "
         "a given truth it is not bounded by alpha: it is Phi(t_alpha) on the bound.",
@@ -262,7 +262,7 @@ CLAIMS = (
         "section 4, table",
         _outcomes,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "decisions that do not depend on the state",
             partial(_outcomes, table=_of_independent_decisions),
         ),
@@ -296,7 +296,7 @@ CLAIMS = (
         "section 3",
         _sample_size,
         published=399,
-        rival=WrongAlternative("n1 = 149", partial(_sample_size, n1=149)),
+        wrong_value=WrongValue("n1 = 149", partial(_sample_size, n1=149)),
         scored=False,  # regression_trial counts it
     ),
     Claim(
@@ -305,7 +305,7 @@ CLAIMS = (
         "section 4",
         _three_of_four,
         published=True,
-        rival=WrongAlternative("solved for n1 = 149", partial(_three_of_four, n1=149)),
+        wrong_value=WrongValue("solved for n1 = 149", partial(_three_of_four, n1=149)),
         criterion="1e−6",
     ),
     *FORMULAS,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.claims import Claim, Finding, WrongValue, decide
 from simstudy.documents.stats.two_stage import pdf, ppf
 from simstudy.lazy import special, stats
 
@@ -72,7 +72,7 @@ EXACT = (
         "section 1, before equation 3",
         _density_is,
         published=True,
-        rival=WrongAlternative("the factor 1/√(1 + r²) twice", partial(_density_is, power=2)),
+        wrong_value=WrongValue("the factor 1/√(1 + r²) twice", partial(_density_is, power=2)),
         criterion="1e−6",
     ),
     Claim(
@@ -81,7 +81,7 @@ EXACT = (
         "section 1, equation 3",
         _owen_is,
         published=True,
-        rival=WrongAlternative("a correlation of the other sign", partial(_owen_is, turned=-1)),
+        wrong_value=WrongValue("a correlation of the other sign", partial(_owen_is, turned=-1)),
         criterion="1e−4",
         note="As a formula, without the factor 1/σ_W before the integral. As a way to compute, it "
         "divides a small error by Φ(-k), which is smaller for large k.",
@@ -93,6 +93,6 @@ EXACT = (
         _expectation,
         published=0.933,
         rounding=0.0005,
-        rival=WrongAlternative("k = 1.4", partial(_expectation, k=1.4)),
+        wrong_value=WrongValue("k = 1.4", partial(_expectation, k=1.4)),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Finding, WrongAlternative, average, decide, mc_margin, share
+from simstudy.claims import Claim, Finding, WrongValue, average, decide, mc_margin, share
 from simstudy.documents.stats.two_stage import critical_value
 from simstudy.lazy import special
 
@@ -74,7 +74,7 @@ FIRST_STAGE = (
         _bias,
         published=0.0,
         difference=IN_ERRORS,
-        rival=WrongAlternative("of trials that pass a filter", partial(_bias, filtered=True)),
+        wrong_value=WrongValue("of trials that pass a filter", partial(_bias, filtered=True)),
         note="The mean error of the first estimate, in its standard errors.",
     ),
     Claim(
@@ -84,7 +84,7 @@ FIRST_STAGE = (
         "introduction",
         _filter_flatters,
         published=True,
-        rival=WrongAlternative("all first estimates", partial(_filter_flatters, filtered=False)),
+        wrong_value=WrongValue("all first estimates", partial(_filter_flatters, filtered=False)),
         criterion="by a tenth or more",
         note="A null one standard error from the truth. Of sample sizes the largest are held at "
         "ten times the right one, which no mean of them would survive.",
@@ -95,7 +95,7 @@ FIRST_STAGE = (
         "section 4, footnote 1",
         _when_shifted,
         published=True,
-        rival=WrongAlternative("data that are alike", partial(_when_shifted, shift=0.0)),
+        wrong_value=WrongValue("data that are alike", partial(_when_shifted, shift=0.0)),
         criterion="by more than half a point",
         note="Tried by its type-I error, with second means that are a standard error lower.",
     ),

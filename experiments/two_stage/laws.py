@@ -11,7 +11,7 @@ import numpy as np
 from experiments.two_stage.figures import Statistics, statistics_by_state
 from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
-from simstudy.claims import FALSE_ALARM, Claim, Finding, WrongAlternative, decide, matches
+from simstudy.claims import FALSE_ALARM, Claim, Finding, WrongValue, decide, matches
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.two_stage import cdf, unconditional_cdf
 from simstudy.lazy import special
@@ -173,7 +173,7 @@ LAWS = (
         "section 1",
         _whole_law,
         published=True,
-        rival=WrongAlternative("a variance of 1", partial(_whole_law, spread=1.0)),
+        wrong_value=WrongValue("a variance of 1", partial(_whole_law, spread=1.0)),
         criterion=APART,
     ),
     Claim(
@@ -182,7 +182,7 @@ LAWS = (
         "section 1, equation 2",
         _correlated,
         published=True,
-        rival=WrongAlternative("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
+        wrong_value=WrongValue("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
         criterion="0.02",
         note="r is the root of n2/n1.",
     ),
@@ -192,7 +192,7 @@ LAWS = (
         "figure 1",
         partial(_follows, law=_conditional),
         published=True,
-        rival=WrongAlternative("the unconditional law", partial(_follows, law=_unconditional)),
+        wrong_value=WrongValue("the unconditional law", partial(_follows, law=_unconditional)),
         criterion=APART,
     ),
     Claim(
@@ -201,7 +201,7 @@ LAWS = (
         "figure 1",
         _comes_close,
         published=True,
-        rival=WrongAlternative("given a true null", partial(_comes_close, null_is_false=False)),
+        wrong_value=WrongValue("given a true null", partial(_comes_close, null_is_false=False)),
         criterion=APART,
     ),
     Claim(
@@ -210,7 +210,7 @@ LAWS = (
         "section 4",
         _ratio_alone,
         published=True,
-        rival=WrongAlternative(
+        wrong_value=WrongValue(
             "beside a trial of another ratio", partial(_ratio_alone, next_ratio=1)
         ),
         criterion=APART,
@@ -221,7 +221,7 @@ LAWS = (
         "section 1",
         _standard_normal,
         published=True,
-        rival=WrongAlternative("the grid's first stage", partial(_standard_normal, large=False)),
+        wrong_value=WrongValue("the grid's first stage", partial(_standard_normal, large=False)),
         criterion=APART,
         note="Slowly: its mean is -k sqrt(n2/n1), so n1 is to be some thousand times n2.",
     ),

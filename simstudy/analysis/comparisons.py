@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.estimates import Undefined
-from simstudy.analysis.summary import REMARK, cell_rows, factor_names
+from simstudy.analysis.summary import WARNING, cell_rows, factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import StudyError, UndefinedError, nearest
@@ -131,48 +131,24 @@ def contrast_of(
     level: float = 0.95,
 ) -> Estimates:
     """A contrast of a measure between two sides; NaN with the reason in undefined cells."""
-    contrast = _Contrast(compare, measure, scale)
-    return Undefined(level, UndefinedError).estimate(contrast, contrast.columns(sides))
+    columns = {
+        side + name: column
+        for side, of_side in zip(SIDES, sides, strict=True)
+        for name, column in of_side.items()
+        if name in measure.reads
+    }
 
-
-@dataclass(frozen=True)
-class _Contrast:
-    """The contrast of a measure as a measure of the columns of both sides."""
-
-    compare: Compare
-    measure: Measure
-    scale: Scale
-
-    @property
-    def name(self) -> str:
-        return self.measure.name
-
-    @property
-    def reads(self) -> list[str]:
-        return [side + name for side in SIDES for name in self.measure.reads]
-
-    @property
-    def axes(self) -> Mapping[str, tuple[float, ...]]:
-        return self.measure.axes
-
-    @property
-    def by_cell(self) -> bool:
-        return self.measure.by_cell
-
-    def columns(self, sides: Sequence[Columns]) -> Columns:
-        """The columns of both sides, with a prefix for the side."""
-        pairs = zip(SIDES, sides, strict=True)
-        return {side + name: column for side, of in pairs for name, column in of.items()}
-
-    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+    def compute(both: Columns) -> Estimates:
         first, second = (
-            {name: columns[side + name] for name in self.measure.reads if side + name in columns}
+            {name.removeprefix(side): c for name, c in both.items() if name.startswith(side)}
             for side in SIDES
         )
-        return self.compare(self.measure, first, second, scale=self.scale, level=level)
+        return compare(measure, first, second, scale=scale, level=level)
+
+    return Undefined(level, UndefinedError).estimate(measure, columns, compute)
 
 
 def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:
     names = list(dict.fromkeys([*factors, *(name for row in rows for name in row)]))
     frame = pd.DataFrame(rows, columns=names)
-    return frame.fillna({REMARK: ""}) if REMARK in frame else frame
+    return frame.fillna({WARNING: ""}) if WARNING in frame else frame

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +32,12 @@ Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
 """What is done to a scenario's columns before they are measured."""
 
+Compute = Callable[[Columns], Estimates]
+
 Found = dict[tuple[str, str], Estimates]
 """Estimates by scenario key and the measure's name."""
 
-NOTHING = {"reason": "", "remark": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
+NOTHING = {"reason": "", "warning": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
 
 
 @dataclass
@@ -208,20 +210,6 @@ def side_by_side(
 
 
 # ---------------------------------------------------------------- cells without a value
-class Measurable(Protocol):
-    """A measure, or a contrast of one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def reads(self) -> Sequence[str]: ...
-    @property
-    def axes(self) -> Mapping[str, Sequence[float]]: ...
-    @property
-    def by_cell(self) -> bool: ...
-    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates: ...
-
-
 @dataclass
 class Undefined:
     """Computes measures; a cell in which one raises is NaN with the reason.
@@ -241,14 +229,25 @@ class Undefined:
     _first: dict[str, StudyError] = field(default_factory=dict)
     _defined: set[str] = field(default_factory=set)
 
-    def estimate(self, measure: Measurable, columns: Columns) -> Estimates:
-        """Compute a measure of some columns `(rep, *axes)`."""
+    def estimate(
+        self, measure: Measure, columns: Columns, compute: Compute | None = None
+    ) -> Estimates:
+        """Compute a measure of some columns `(rep, *axes)`.
+
+        Parameters
+        ----------
+        compute
+            Function of the columns, for a contrast of the measure. Default: its `estimate`.
+        """
+        if compute is None:
+            compute = partial(measure.estimate, level=self.level)
+            columns = {name: columns[name] for name in measure.reads if name in columns}
         try:
-            found = measure.estimate(columns, level=self.level)
+            estimates = compute(columns)
         except self.caught as error:
-            return self._by_cell(measure, columns, error)
+            return self._by_cell(measure, columns, compute, error)
         self._defined.add(measure.name)
-        return found
+        return estimates
 
     def note_defined(self, names: Iterable[str]) -> None:
         """Note measures that have values of other cells."""
@@ -267,12 +266,13 @@ class Undefined:
         if errors:
             raise (mistakes or errors)[0]
 
-    def _by_cell(self, measure: Measurable, columns: Columns, error: StudyError) -> Estimates:
+    def _by_cell(
+        self, measure: Measure, columns: Columns, compute: Compute, error: StudyError
+    ) -> Estimates:
         """Compute cell by cell; one estimate for all cells where cells need each other."""
         self._first.setdefault(measure.name, error)
-        read = {name: columns[name] for name in measure.reads if name in columns}
-        n_axes = max((column.ndim for column in read.values()), default=1) - 1
-        wide = {n: c.reshape(c.shape + (1,) * (n_axes + 1 - c.ndim)) for n, c in read.items()}
+        n_axes = max((column.ndim for column in columns.values()), default=1) - 1
+        wide = {n: c.reshape(c.shape + (1,) * (n_axes + 1 - c.ndim)) for n, c in columns.items()}
         shape = np.broadcast_shapes(*(column.shape[1:] for column in wide.values()))
         own = tuple(len(values) for values in measure.axes.values())
         if not shape or not measure.by_cell:
@@ -281,8 +281,7 @@ class Undefined:
         each = []
         for cell in np.ndindex(shape):
             try:
-                one = {name: column[:, *cell] for name, column in full.items()}
-                each.append(measure.estimate(one, level=self.level))
+                each.append(compute({name: column[:, *cell] for name, column in full.items()}))
                 self._defined.add(measure.name)
             except self.caught as undefined:
                 each.append(_without_value(undefined, own))

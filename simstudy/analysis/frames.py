@@ -157,15 +157,6 @@ def _numbers(plan: Plan, n_blocks: int, seconds: float) -> dict[str, float]:
     return {PER_REPLICATE: seconds / n_rep, IN_ALL: seconds, TIMED: n_rep}
 
 
-def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
-    """Predicted seconds, on one core, for missing blocks; NaN if unknown.
-
-    A mean of means: every scenario (or method) counts alike, however many of its blocks were drawn.
-    """
-    costs = [(each.own + each.data) / each.n_blocks for each in spent.values() if each.n_blocks]
-    return n_blocks * sum(costs) / len(costs) if costs else float("nan")
-
-
 N_REP, ESTIMATE = "n_rep", "estimate"  # names that no factor has
 
 

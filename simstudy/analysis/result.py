@@ -17,7 +17,7 @@ import numpy as np
 from simstudy.analysis.summary import (
     factor_names,
     factor_rows,
-    format_remarks,
+    format_warnings,
     place_on_axes,
     row_with,
     rows_with,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simstudy.analysis.estimates import Estimator, Prepare, Target
     from simstudy.analysis.replicates import Replicates
     from simstudy.claims import Claim
-    from simstudy.measures import Estimates, Measure
+    from simstudy.measures import Estimates, Measure, MeasureContext
     from simstudy.measures.contrasts import Scale
     from simstudy.remote import Place
     from simstudy.store.blocks import Store
@@ -116,19 +116,27 @@ class ResultParts:
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate if any replicate failed."""
         from simstudy.measures import convergence_rate
+        from simstudy.measures.groups import bind
 
         names = {measure.name for measure in self.declared}
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.plan.rules.group_size)]
+        return [*self.declared, bind(convergence_rate(CONVERGED), self._context)]
+
+    @property
+    def _context(self) -> MeasureContext:
+        from simstudy.measures import MeasureContext
+
+        plan = self.plan
+        return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
-        from simstudy.measures import Measure, MeasureContext
+        from simstudy.measures import Measure
+        from simstudy.measures.groups import bind
 
         if isinstance(name, Measure):
-            plan = self.plan
-            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size))
+            return bind(name, self._context)
         known = {measure.name: measure for measure in self.measures}
         if not self.declared:
             raise StudyError(
@@ -778,9 +786,9 @@ class Result:
 
 def warnings_of_measures(result: Result) -> list[str]:
     """Warnings about variance-reduced estimates, by measure."""
-    if not any(measure.remarks for measure in result.details.declared):
+    if not any(measure.warns for measure in result.details.declared):
         return []
-    return format_remarks(result.summary, [*factor_names(result.plan), *result.plan.axes])
+    return format_warnings(result.summary, [*factor_names(result.plan), *result.plan.axes])
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

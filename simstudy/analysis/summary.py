@@ -18,7 +18,7 @@ from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
 
-MEASURE, REMARK = "measure", "remark"
+MEASURE, WARNING = "measure", "warning"
 OPTIONAL = tuple(Estimates._field_defaults)
 """Columns of a summary that only some measures have."""
 
@@ -41,9 +41,9 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
 
 
 def _with_optional(frame: pd.DataFrame) -> pd.DataFrame:
-    """Drop optional columns that no measure uses; missing remarks are empty texts."""
-    remarks = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
-    frame = frame.assign(remark=remarks if remarks.ne("").any() else None)
+    """Drop optional columns that no measure uses; missing warnings are empty texts."""
+    warnings = frame[WARNING].astype(object).where(frame[WARNING].notna(), "")
+    frame = frame.assign(warning=warnings if warnings.ne("").any() else None)
     lacking = [name for name in OPTIONAL if frame[name].isna().all()]
     numbers = {"variance_reduction", "n_effective"}.difference(lacking)
     return frame.drop(columns=lacking).astype(dict.fromkeys(numbers, float))
@@ -138,7 +138,7 @@ def overview(summary: pd.DataFrame, measures: Sequence[Measure]) -> pd.DataFrame
         work than the plain one, `least_reduction` of the plain variance to its own.
     """
     has_reductions = "variance_reduction" in summary
-    proportions = {measure.name for measure in measures if measure.bounds == "wilson"}
+    proportions = {measure.name for measure in measures if measure.interval.is_proportion}
     rows = [
         {
             "measure": str(name),
@@ -165,18 +165,18 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
     return float(z.max()) if len(z) else math.nan
 
 
-def format_remarks(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
-    """For each measure with remarks, their number and the first one.
+def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
+    """For each measure with warnings, their number and the first one.
 
     Parameters
     ----------
     locations
         Columns that say which scenario and cell a row is about; those that differ are named.
     """
-    if REMARK not in summary:
+    if WARNING not in summary:
         return []
     locations = [place for place in locations if summary[place].astype(str).nunique() > 1]
-    rows = summary[summary[REMARK] != ""]
+    rows = summary[summary[WARNING] != ""]
     by_measure = rows.groupby(MEASURE, sort=False)
     return [_of_measure(str(name), found, locations) for name, found in by_measure]
 
@@ -187,7 +187,7 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
     others = f"{len(rows) - 1:,} other row{'s' * (len(rows) > 2)}"
     more = f" (and in {others})" if len(rows) > 1 else ""
     at = f" at {where}" if where else ""
-    return f"{name}{at}: {first[REMARK]}{more}."
+    return f"{name}{at}: {first[WARNING]}{more}."
 
 
 # ---------------------------------------------------------------- look-up

@@ -1,9 +1,9 @@
 """Published numbers and statements, compared with the simulation."""
 
 from simstudy.claims.claim import Claim as Claim
-from simstudy.claims.claim import IntendedQuantity as IntendedQuantity
+from simstudy.claims.claim import IntendedValue as IntendedValue
 from simstudy.claims.claim import Uncheckable as Uncheckable
-from simstudy.claims.claim import WrongAlternative as WrongAlternative
+from simstudy.claims.claim import WrongValue as WrongValue
 from simstudy.claims.mc_tolerance import CLOSE_Z as CLOSE_Z
 from simstudy.claims.mc_tolerance import FALSE_ALARM as FALSE_ALARM
 from simstudy.claims.mc_tolerance import decide as decide

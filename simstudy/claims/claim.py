@@ -22,7 +22,7 @@ from simstudy.errors import StudyError
 ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
 
 
-class WrongAlternative(NamedTuple):
+class WrongValue(NamedTuple):
     """A plausible wrong answer, which the claim must reject.
 
     A claim that also holds for it would be no test.
@@ -40,7 +40,7 @@ class WrongAlternative(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IntendedQuantity:
+class IntendedValue:
     """The quantity that a document means, if its printed number is that of another quantity.
 
     It is compared with the value that the document implies. If it differs although the printed
@@ -93,16 +93,16 @@ class Claim:
     difference
         Smallest relevant difference from the published number, in addition to `rounding` and
         `tolerance`. Use 0 for exact facts; values with a Monte Carlo error need room for it.
-    rival
+    wrong_value
         Plausible wrong answer, which the claim must reject. None if the claim itself is expected
         to differ.
     expected
-        Verdict expected from re-derivation: `reproduced`, `differs`, or, with `right`,
+        Verdict expected from re-derivation: `reproduced`, `differs`, or, with `intended`,
         `true as written, not as meant`. It does not change the verdict; any other verdict is
         reported as unexpected.
     note
         Explanation of a difference, or a caveat.
-    right
+    intended
         Quantity that the document means, if the printed number is that of another one.
     scored
         Whether the claim counts in the score of the document. False for checks that the document
@@ -131,10 +131,10 @@ class Claim:
     published_mcse: float = 0.0
     tolerance: float = 0.0
     difference: float = 0.0
-    rival: WrongAlternative | None = None
+    wrong_value: WrongValue | None = None
     expected: str = REPRODUCED
     note: str = ""
-    right: IntendedQuantity | None = None
+    intended: IntendedValue | None = None
     scored: bool = True
     misprint: bool = False
     criterion: str = ""
@@ -153,8 +153,8 @@ class Claim:
                     f"claim {self.name!r} is a statement, which has no {name}, but {name}={value!r}"
                     ". Put the margin into the check (simstudy.claims.matches)."
                 )
-        if self.right is not None:
-            self.of_right()  # checks its value and allowances
+        if self.intended is not None:
+            self.about_intended()  # checks its value and allowances
 
     def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
@@ -163,7 +163,7 @@ class Claim:
                 "number: give the number as printed, or True for a statement."
             )
 
-    def of_right(self) -> Claim:
+    def about_intended(self) -> Claim:
         """Return a claim about the intended quantity instead of the printed number.
 
         Returns
@@ -171,21 +171,21 @@ class Claim:
         Claim
             A claim with the intended quantity instead of the printed number.
         """
-        right = self.right
-        assert right is not None
-        own = right.taken_for is None
+        meant = self.intended
+        assert meant is not None
+        own = meant.taken_for is None
         allowed = self.rounding + self.difference if own else 0.0
         return replace(
             self,
-            name=f"{self.name}: {right.name}",
-            reproduce=right.reproduce,
-            published=self.published if right.taken_for is None else right.taken_for,
+            name=f"{self.name}: {meant.name}",
+            reproduce=meant.reproduce,
+            published=self.published if meant.taken_for is None else meant.taken_for,
             rounding=0.0,
             published_mcse=self.published_mcse if own else 0.0,
-            tolerance=right.tolerance + (self.tolerance if own else 0.0),
-            difference=allowed if right.difference is None else right.difference,
-            rival=None,
-            right=None,
+            tolerance=meant.tolerance + (self.tolerance if own else 0.0),
+            difference=allowed if meant.difference is None else meant.difference,
+            wrong_value=None,
+            intended=None,
             criterion="",
             expected=REPRODUCED,
         )
@@ -230,18 +230,7 @@ class Claim:
         return DIFFERS if distance - reach > allowed else TOO_FEW
 
     def times_needed(self, ours: Finding) -> float:
-        """Compute the factor by which our replicates must grow to decide.
-
-        Parameters
-        ----------
-        ours
-            Our value with its error.
-
-        Returns
-        -------
-        float
-            The factor; infinite if no number of replicates decides.
-        """
+        """The factor by which our replicates must grow to decide; infinite if none does."""
         distance, allowed = self._distance(ours)
         room = abs(allowed - distance)
         if distance > allowed:  # the document's own error does not shrink

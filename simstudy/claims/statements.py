@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from simstudy.claims.claim import Claim, WrongAlternative
+from simstudy.claims.claim import Claim, WrongValue
 from simstudy.claims.mc_tolerance import decide, mc_margin
 from simstudy.claims.verdict import DIFFERS, REPRODUCED, Finding
 from simstudy.lazy import pd
@@ -16,7 +16,7 @@ def statement(
     words: str,
     check: Callable[..., Finding],
     right: Mapping[str, Any],
-    rival: Mapping[str, Any] | str,
+    wrong: Mapping[str, Any] | str,
     scored: bool = True,
     *,
     source: str,
@@ -32,7 +32,7 @@ def statement(
         Function of the result and keyword arguments, such as `is_above`.
     right
         Arguments with which the check must hold.
-    rival
+    wrong
         Arguments that differ in a plausible wrong answer, such as another factor; a text is
         another method. Empty if the claim itself is expected to differ.
     scored
@@ -47,20 +47,15 @@ def statement(
     Claim
         The claim, an argument for `Study(claims=...)`.
     """
-    other = {"method": rival} if isinstance(rival, str) else dict(rival)
-    wrong = (
-        WrongAlternative(_format_arguments(other), partial(check, **{**right, **other}))
-        if other
-        else None
-    )
-    expected = REPRODUCED if other else DIFFERS
-    known = {"rival": wrong, "expected": expected, "scored": scored, **more}
+    other = {"method": wrong} if isinstance(wrong, str) else dict(wrong)
+    known = {"expected": DIFFERS, "scored": scored, **more}
+    if other:
+        words_of_other = ", ".join(
+            v if isinstance(v, str) else f"{n} = {v}" for n, v in other.items()
+        )
+        wrong_value = WrongValue(words_of_other, partial(check, **{**right, **other}))
+        known |= {"expected": REPRODUCED, "wrong_value": wrong_value} | more
     return Claim(words, words, source, partial(check, **right), True, **known)
-
-
-def _format_arguments(arguments: Mapping[str, Any]) -> str:
-    """Arguments as text."""
-    return ", ".join(v if isinstance(v, str) else f"{n} = {v}" for n, v in arguments.items())
 
 
 def is_above(

@@ -73,36 +73,36 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         "note": claim.note,
         "scored": claim.scored,
         "missing": claim.missing if isinstance(claim, Uncheckable) else "",
-    } | _of_right(claim, result, ours.detail, verdict)
+    } | _of_intended(claim, result, ours.detail, verdict)
 
 
-def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:
+def _of_intended(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:
     """The row's entries about the intended quantity, and the combined verdict."""
-    if claim.right is None:
+    if claim.intended is None:
         values = dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan)
         return {"right_name": "", **values}
-    meant = claim.of_right()
-    right, of_right = _judged(meant, meant.reproduce, result)
-    text = f"{claim.right.name}: {right.detail}" if of_right not in (REPRODUCED, DIFFERS) else ""
+    meant = claim.about_intended()
+    ours, on_meant = _judged(meant, meant.reproduce, result)
+    text = f"{claim.intended.name}: {ours.detail}" if on_meant not in (REPRODUCED, DIFFERS) else ""
     return {
         "detail": "; ".join(filter(None, [detail, text])),
-        "verdict": combine_verdicts(verdict, of_right),
-        "right_name": claim.right.name,
+        "verdict": combine_verdicts(verdict, on_meant),
+        "right_name": claim.intended.name,
         "right_published": float(meant.published),
-        "right_value": right.value,
-        "right_mcse": right.mcse,
+        "right_value": ours.value,
+        "right_mcse": ours.mcse,
     }
 
 
 def _tried(claim: Claim, result: Any) -> str:
     """The wrong alternative as text, with its value and verdict."""
-    if claim.rival is None:
+    if claim.wrong_value is None:
         return ""
-    ours, verdict = _judged(claim, claim.rival.reproduce, result)
+    ours, verdict = _judged(claim, claim.wrong_value.reproduce, result)
     found = {"kind": claim.kind, "published": 0.0, "reproduced": ours.value, "mcse": 0.0}
     gives = "" if math.isnan(ours.value) else f" ({format_values(found)[1]})"
     why = f" ({ours.detail})" if verdict == NO_DATA else ""
-    return f"{claim.rival.name}{gives}: {verdict}{why}"
+    return f"{claim.wrong_value.name}{gives}: {verdict}{why}"
 
 
 def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Finding, str]:
@@ -128,23 +128,13 @@ def _nothing(detail: str) -> Finding:
 
 
 def _and_more(detail: str, times: float, result: Any) -> str:
-    """The detail, with the number of replicates that would decide, rounded up."""
-    return "; ".join(filter(None, [detail, _format_times(times, result)]))
-
-
-def _format_times(times: float, result: Any) -> str:
-    if not times < MAX_FACTOR:  # also if NaN
-        return "how many would decide cannot be said"
-    times = max(SAFETY_FACTOR * times, SAFETY_FACTOR)
-    drawn = max(getattr(result, "n_rep", {}).values(), default=0)
-    if not drawn:
-        return f"about {_rounded_up(times):,g} times as many would decide"
-    return f"about {_rounded_up(times * drawn):,.0f} replicates would decide; here are {drawn:,}"
-
-
-def _rounded_up(value: float) -> float:
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return math.ceil(round(value / unit, 6)) * unit
+    """The detail, with the number of replicates that would decide, to two digits."""
+    n_rep = max(getattr(result, "n_rep", {}).values(), default=0)
+    if not (n_rep and times < MAX_FACTOR):
+        return detail
+    needed = float(f"{max(SAFETY_FACTOR * times, SAFETY_FACTOR) * n_rep:.1e}")
+    advice = f"about {needed:,.0f} replicates would decide; here are {n_rep:,}"
+    return "; ".join(filter(None, [detail, advice]))
 
 
 def _as_reproduced(ours: Any) -> Finding:

@@ -60,14 +60,14 @@ def count_verdicts(claims: Iterable[Mapping[Any, Any]]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
-def format_counts(claims: Iterable[Mapping[Any, Any]], *, remark: bool = True) -> str:
+def format_counts(claims: Iterable[Mapping[Any, Any]], *, as_expected: bool = True) -> str:
     """Format the counts of verdicts: "12 reproduced, 11 differ (as expected)".
 
     Parameters
     ----------
     claims
         Rows of a table of claims, as mappings; without rows, the text is empty.
-    remark
+    as_expected
         Whether to add "(as expected)" to differences, or the number of unexpected verdicts.
 
     Returns
@@ -77,10 +77,10 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, remark: bool = True) -
     """
     rows = list(claims)
     counts = count_verdicts(rows)
-    n_unexpected = remark * sum(
+    n_unexpected = as_expected * sum(
         is_unexpected(str(row["verdict"]), str(row["expected"])) for row in rows
     )
-    last = next((v for v in (DIFFERS, IN_PRINT_ONLY) if remark and v in counts), "")
+    last = next((v for v in (DIFFERS, IN_PRINT_ONLY) if as_expected and v in counts), "")
     parts = [
         f"{n:,} {verdict if n == 1 else PLURALS.get(verdict, verdict)}"
         + " (as expected)" * (verdict == last and not n_unexpected)

@@ -4,6 +4,8 @@ A sweep ends with a table, whatever launcher ran it: each run writes a small fil
 of the sweep, and `finish_sweep` reads these files when the last run has ended.
 """
 
+from __future__ import annotations
+
 import itertools
 import os
 import re
@@ -16,7 +18,6 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
@@ -33,8 +34,6 @@ from simstudy.cli.composition import (
     parse_overrides,
     register,
     resolve,
-    setting_of,
-    short_name,
     typed_overrides,
 )
 from simstudy.cli.exit_status import (
@@ -49,10 +48,10 @@ from simstudy.cli.exit_status import (
 )
 from simstudy.cli.project import ALL, COMMANDS, Project, default_group, members
 from simstudy.cli.runs import Outcome, carry_out
-from simstudy.cli.settings import NAMES, SILENT, Settings
+from simstudy.cli.settings import SILENT, setting_of, short_name
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
-from simstudy.options import build
+from simstudy.lazy import pd
 
 MULTIRUN = ("-m", "--multirun")
 OUTCOMES = "jobs"  # a file for each run, named by its number
@@ -88,7 +87,6 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     begun_sweeps.clear()
     with hydra_process([program, *overrides, *flags]), errors_in_one_line():
         parsed = parse_overrides(overrides)
-        _check_shared_settings(parsed)
         register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
         folder, name = config_location(project)
         start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)
@@ -134,17 +132,6 @@ def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
         names, is_sweep = members((groups or [default_group(project)])[-1], project), True
     named = [f"experiment={','.join(names)}"] if names else []
     return [*MULTIRUN[:1] * (is_sweep or len(names) > 1), *named, *rest]
-
-
-def _check_shared_settings(overrides: Sequence[Override]) -> None:
-    """Refuse a setting that would be refused in every run of a sweep."""
-    given = {each.key_or_group: each.value() for each in overrides if not each.is_sweep_override()}
-    plain = {
-        name: value
-        for name, value in given.items()
-        if name in NAMES and isinstance(value, bool | int | float | str) and "${" not in str(value)
-    }
-    build(Settings, plain)
 
 
 def _sweep_folder(overrides: Sequence[str]) -> str:
@@ -286,74 +273,53 @@ def write_table(folder: Path) -> list[int]:
         Exit statuses of the runs that have written their outcome.
     """
     paths = (folder / OUTCOMES).glob("*.json")
-    found = [each for path in paths if (each := read_json(path)) is not None]
-    outcomes = sorted(found, key=lambda each: int(each["number"]))
+    stored = [each for path in paths if (each := read_json(path)) is not None]
+    outcomes = sorted(stored, key=lambda each: int(each["number"]))
     if outcomes:
         from simstudy.output.formatting import relative_to_cwd
 
-        names = dict.fromkeys(name for each in outcomes for name in each["overrides"])
-        differing = [
-            name for name in names if len({each["overrides"].get(name) for each in outcomes}) > 1
-        ]
-        for each in outcomes:
-            each["own"] = {n: str(each["overrides"].get(n, "")) for n in differing or names}
-            each["state"] = STATES.get(int(each["status"]), f"status {each['status']}")
-        _write_summary(folder, outcomes)
-        _write_index(folder, outcomes)
-        page = relative_to_cwd(folder / "index.html")
-        print("\n".join(["", *_table(outcomes), f"sweep: {page}"]), flush=True)
+        overrides = pd.DataFrame([each["overrides"] for each in outcomes]).fillna("")
+        differing = overrides.columns[overrides.nunique() > 1]
+        runs = overrides[differing] if len(differing) else overrides
+        names = [" ".join(f"{k}={v}" for k, v in row.items()) for row in runs.to_dict("records")]
+        table = pd.DataFrame(outcomes).fillna({"folder": ""})
+        states = [STATES.get(status, f"status {status}") for status in table["status"]]
+        runs = runs.assign(state=states, seconds=table["seconds"])
+        _write_summary(folder, runs, outcomes)
+        _write_index(folder, table.assign(name=names, state=states))
+        results = table["folder"].where(table["folder"] != "", table["reason"])
+        shown = runs.assign(results=results).to_string(index=False, float_format="{:,.1f}".format)
+        print(f"\n{shown}\nsweep: {relative_to_cwd(folder / 'index.html')}", flush=True)
     return [int(each["status"]) for each in outcomes]
 
 
-def _table(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The printed table: differing overrides, state, seconds, folder."""
-    rows = [[*outcomes[0]["own"], "state", "seconds", "results"]]
-    for each in outcomes:
-        results = each["folder"] or each["reason"]
-        rows.append([*each["own"].values(), each["state"], f"{each['seconds']:,.1f}", results])
-    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
-    return ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in rows]
-
-
-def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
+def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """One table of all estimates, with a column for each override, state and seconds."""
-    import pandas as pd
-
-    from simstudy.output.explorer import EXPLORER, write_explorer
     from simstudy.tables.table import as_csv
 
     frames = []
-    for each in outcomes:
+    for each, own in zip(outcomes, runs.to_dict("records"), strict=True):
         path = Path(each["folder"] or os.devnull) / "summary.parquet"
         # A folder n_rep=60 in the path is no column, as it was for pyarrow before 25.
         is_there = path.is_file()
         rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
-        own = {n if n not in rows else f"override {n}": text for n, text in each["own"].items()}
-        frames.append(rows.assign(**own, state=each["state"], seconds=each["seconds"]))
+        taken = {name: f"override {name}" for name in own if name in rows}
+        frames.append(rows.assign(**{taken.get(n, str(n)): text for n, text in own.items()}))
     table = pd.concat(frames, ignore_index=True)
     mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
     table = table.astype(dict.fromkeys(mixed, "string"))
     table.to_parquet(folder / "summary.parquet", index=False)
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
-    if "measure" in table:
-        estimates = table[table["measure"].notna()]
-        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 
-def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
+def _write_index(folder: Path, runs: pd.DataFrame) -> None:
     """One page with the figures of all runs side by side."""
     from simstudy.output.report.claims import page
 
-    runs = []
-    for each in outcomes:
-        results = Path(each["folder"] or os.devnull)
-        shown = [results / "report.html", *sorted((results / "figures").glob("*.png"))]
-        report, *figures = [PurePath(os.path.relpath(path, folder)) for path in shown]
-        runs.append({
-            "name": " ".join(f"{name}={text}" for name, text in each["own"].items()),
-            "state": each["state"],
-            "reason": each["reason"],
-            "report": report if shown[0].is_file() else None,
-            "figures": figures,
-        })  # fmt: skip
-    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=runs))
+    shown = runs.to_dict("records")
+    for run in shown:
+        results = Path(run["folder"] or os.devnull)
+        report, figures = results / "report.html", sorted((results / "figures").glob("*.png"))
+        run["report"] = PurePath(os.path.relpath(report, folder)) if report.is_file() else None
+        run["figures"] = [PurePath(os.path.relpath(path, folder)) for path in figures]
+    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=shown))

@@ -7,7 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simstudy.cli.exit_status import REFUSED, resume_command
-from simstudy.cli.project import Project, lay_out
+from simstudy.cli.project import RESULTS, Project, lay_out
 from simstudy.cli.settings import parse_words
 from simstudy.errors import ConfigError, StoreError, nearest
-from simstudy.options import build, option
+from simstudy.remote import place_of
 
 if TYPE_CHECKING:
-    from simstudy.cli.composition import Run
+    from simstudy.cli.settings import Run
     from simstudy.store.cleaning import Removed
 
 ENTRY_POINTS = "simstudy.commands"
@@ -182,7 +182,7 @@ def summarize(context: typer.Context, overrides: Overrides = None) -> int:
     """Publish and print the stored blocks of a study, or a file of replicates."""
     from simstudy.cli.runs import publish_run
 
-    if names_file(overrides or []):
+    if names_file(overrides or [], context.obj):
         return summarize_file(overrides or [])
     run = _run(context, overrides)
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
@@ -201,7 +201,7 @@ def replay(context: typer.Context, address: str, overrides: Overrides = None) ->
         print(f"{name:24} {value}")
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def batch(context: typer.Context, overrides: Overrides = None) -> None:
     """Print a Slurm script: an array of shares, and a job that joins them."""
     print(batch_script(context.obj, overrides or []), end="")
@@ -213,10 +213,18 @@ def index(
     folder: Annotated[str | None, typer.Argument(help="Folder of results.")] = None,
 ) -> None:
     """Write the index page of a folder of results."""
-    from simstudy.cli.status import write_index_of
     from simstudy.output.formatting import relative_to_cwd
+    from simstudy.output.report import write_index
+    from simstudy.store.files import translate_io_errors
 
-    print(relative_to_cwd(write_index_of(context.obj, folder)))
+    results = place_of(folder) if folder else context.obj.root / RESULTS
+    if not results.is_dir() or (results / "manifest.json").exists():
+        raise ConfigError(
+            f"{results} is not a folder with the results of several studies. Name one, as in "
+            f"simstudy index {RESULTS}"
+        )
+    with translate_io_errors(results):
+        print(relative_to_cwd(write_index(results)))
 
 
 @app.command()
@@ -267,22 +275,7 @@ def _size_of(removed: "Removed") -> str:
 
 # ---------------------------------------------------------------- a Slurm script
 SCRIPT = Path(__file__).parent / "slurm.sh"
-
-
-@dataclass
-class BatchJob:
-    """The settings of a Slurm job."""
-
-    shares: int | None = option("jobs of the array, each with its share of the blocks", at_least=1)
-    time: str = option("longest run of a job, as 30 (minutes) or 1-12:00:00", default="1:00:00")
-    memory: str = option("memory of a job, as 4G", default="4G")
-    cpus: int = option("cores of a job, and so its workers", default=1, at_least=1)
-    partition: str | None = option("Slurm's partition")
-    account: str | None = option("account that is charged")
-    warning: int = option(
-        "seconds before the end of its time in which a job finishes its blocks", default=120,
-        at_least=1,
-    )  # fmt: skip
+SBATCH = ("--time=1:00:00", "--mem=4G", "--cpus-per-task=1")  # where the command has no others
 
 
 def batch_script(project: Project, arguments: Sequence[str]) -> str:
@@ -291,70 +284,58 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     Parameters
     ----------
     arguments
-        The arguments as typed: settings of `BatchJob` and of the run.
+        The arguments as typed: `shares=N`, options of `sbatch`, and settings of the run.
 
     Raises
     ------
     ConfigError
-        If the settings of the job or of the run are not allowed.
+        If the number of jobs is missing, or the settings of the run are not allowed.
     """
-    from simstudy.cli.composition import compose_run, refuse_own_memory, setting_of
+    from simstudy.cli.composition import compose_run
 
-    known = {each.name for each in fields(BatchJob)}
-    ours = [text for text in arguments if setting_of(text) in known]
-    rest = [text for text in arguments if text not in ours]
-    job = build(BatchJob, parse_words(ours))
-    if job.shares is None:
+    given = [text for text in arguments if text.startswith("shares=")]
+    sbatch = [text for text in arguments if text.startswith("--")]
+    rest = [text for text in arguments if text not in (*given, *sbatch)]
+    if not given:
         raise ConfigError(
             "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
             "of some minutes at least"
         )
-    config = compose_run(project, [*rest, f"join={job.shares}"])  # mistakes show before it is run
-    refuse_own_memory(config.out, "batch")
+    n_shares = given[-1].removeprefix("shares=")
+    run = compose_run(project, [*rest, f"join={n_shares}"])  # mistakes show before it is run
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     is_script = project.script is not None
     program = [str(project.root / "run.py")] if is_script else ["-m", "simstudy", "run"]
-    sbatch = {"time": job.time, "mem": job.memory, "cpus-per-task": job.cpus,
-              "partition": job.partition, "account": job.account}  # fmt: skip
     values = {
-        "name": config.name,
+        "name": run.name,
         "made_by": " ".join(made_by.splitlines()),  # one line: it stands in a comment
         "folder": shlex.quote(str(Path.cwd())),
         "command": shlex.join([sys.executable, *program, *rest]),
-        "shares": str(job.shares),
-        "asked": shlex.join(f"--{name}={x}" for name, x in sbatch.items() if x is not None),
-        "warning": str(job.warning),
+        "shares": n_shares,
+        "asked": shlex.join([*SBATCH, *sbatch]),  # of two, the last counts
     }
     text = SCRIPT.read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: values[name[1]], text)
 
 
 # ---------------------------------------------------------------- replicates in files
 USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
-NUMBERS = ("truth", "df", "level", "null")
-"""Settings that may be numbers; all others are names, or lists of names."""
 SWITCHES = ("figures", "report")
+VALUES = ("truth", "df", "level", "null", *SWITCHES)
+"""Settings that may be numbers or switches; all others are names, or lists of names."""
 
 
-def names_file(arguments: Sequence[str]) -> bool:
-    """Whether the arguments of `summarize` name a file."""
-    return any(map(_is_file, arguments))
+def names_file(arguments: Sequence[str], project: Project) -> bool:
+    """Whether the arguments of `summarize` name a file or folder, and no experiment."""
+    return any(_is_file(text) and text not in project.experiments() for text in arguments)
 
 
 def _is_file(text: str) -> bool:
-    """Whether a word is the name of a file, or of a folder as in `jobs/`."""
-    path = Path(text)
-    is_there = path.is_file() or (path.is_dir() and "/" in text)
-    return is_there or ("=" not in text and bool(path.suffix))
+    return "=" not in text and (Path(text).exists() or bool(Path(text).suffix))
 
 
 def summarize_file(arguments: Sequence[str]) -> int:
-    """Summarize the replicates in a file, and publish below `out`.
-
-    Returns
-    -------
-    int
-        The exit status: of failures among the replicates, or of figures that raised an error.
+    """Summarize the replicates in a file, and publish below `out`; returns the exit status.
 
     Raises
     ------
@@ -369,13 +350,12 @@ def summarize_file(arguments: Sequence[str]) -> int:
     if not settings.get("estimate"):
         raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
     outputs = {name: settings.pop(name, True) for name in SWITCHES}
-    place = {"out": "results"}
-    place |= {name: settings.pop(name) for name in ("out", "name") if name in settings}
+    config = {"file": " ".join(files), "measures": "all", **settings}
+    config = {name: value for name, value in config.items() if name not in ("out", "name")}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(files if len(files) > 1 else files[0], **settings, **place)
+        result = from_file(files if len(files) > 1 else files[0], **{"out": RESULTS, **settings})
     command = f"simstudy summarize {shlex.join(arguments)}"
     result = Result(replace(result.details, repeat_command=command))
-    config = {"file": " ".join(files), "measures": "all", **settings}
     return publish_and_print(result, result.folder, config=config, **outputs)
 
 
@@ -385,31 +365,18 @@ def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]
     Raises
     ------
     ConfigError
-        For an unknown setting, or one that is no number or switch and should be one.
+        For an unknown setting, or one without a value.
     """
+    from simstudy.cli.composition import parse_overrides
     from simstudy.external.from_frame import from_frame
 
     files = [text for text in arguments if _is_file(text)]
-    given = parse_words([text for text in arguments if text not in files])
+    settings: dict[str, Any] = dict(parse_words([t for t in arguments if t not in files]))
     known = [*list(inspect.signature(from_frame).parameters)[1:], *SWITCHES]
-    for name in given:
+    for name, text in settings.items():
         if name not in known:
             raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
-    return files, {name: _value(name, text) for name, text in given.items()}
-
-
-def _value(name: str, text: str) -> Any:
-    """The value of a setting: a name, a list of names, a number, numbers by level, or a switch."""
-    from simstudy.cli.composition import parse_overrides
-
-    if text[0] not in "[{" and name not in (*NUMBERS, *SWITCHES):
-        return text
-    value = parse_overrides([f"{name}={text}"])[0].value()
-    if name in SWITCHES and not isinstance(value, bool):
-        raise ConfigError(f"{name}={text} is not allowed: it must be true or false")
-    if isinstance(value, dict) and not all(isinstance(n, int | float) for n in value.values()):
-        raise ConfigError(
-            f"{name}={text} does not give each level a number: write {{LEVEL:NUMBER,...}}, as in "
-            "truth={a:0.5,b:1}, or name a column"
-        )
-    return list(map(str, value)) if isinstance(value, list) else value
+        if text[0] in "[{" or name in VALUES:
+            value = parse_overrides([f"{name}={text}"])[0].value()
+            settings[name] = list(map(str, value)) if isinstance(value, list) else value
+    return files, settings

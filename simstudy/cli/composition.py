@@ -1,5 +1,6 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
+import copy
 import difflib
 import logging
 import os
@@ -7,9 +8,9 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
@@ -36,6 +37,7 @@ from simstudy.cli.project import (
 from simstudy.cli.settings import (
     NAMES,
     SILENT,
+    Run,
     Settings,
     check_settings,
     read_backend,
@@ -43,7 +45,6 @@ from simstudy.cli.settings import (
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build, format_setting, option_help
-from simstudy.remote import Place, place_of
 
 VERSION_BASE = "1.3"
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -55,7 +56,6 @@ COMPOSING_ERRORS = (
 )  # fmt: skip
 """Errors of Hydra, OmegaConf and YAML, which raise Python's own, too."""
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
-MAX_NAME_LENGTH = 100  # characters of a folder's name
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
 
@@ -67,89 +67,6 @@ Settings:
 $APP_CONFIG_GROUPS
 Hydra's own flags: --hydra-help; settings as composed: --cfg job.
 """
-
-
-@dataclass(frozen=True)
-class Run:
-    """A study with the settings of one run.
-
-    Parameters
-    ----------
-    name
-        Name of the experiment.
-    module
-        The experiment's module.
-    config
-        Its `Config`.
-    study
-        The `Study` that it declares.
-    settings
-        Settings of the run.
-    n_rep
-        Replicates per scenario.
-    out
-        Folder that contains the folder of the study.
-    sources
-        Digest of all sources behind the outputs, as they were when they were loaded.
-    overrides
-        The overrides of this run, as typed.
-    differences
-        Settings that differ from the published ones and change numbers, by name.
-    interpolated
-        Options that were composed from others or from the environment, with their text. Files and
-        folders show that text or a hash, never the value, which may be a secret.
-    """
-
-    name: str
-    module: Any
-    config: Any
-    study: Any
-    settings: Settings
-    n_rep: int
-    out: str
-    sources: str
-    project: Project
-    overrides: tuple[str, ...]
-    differences: Mapping[str, Any] = field(default_factory=dict)
-    interpolated: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> Place:
-        """The folder of the study, with the store of blocks."""
-        return place_of(self.out) / str(self.study.name)
-
-    @property
-    def run_folder(self) -> Place:
-        """The folder of this run's outputs: the study's own, or one named after what differs."""
-        if not self.differences:
-            return self.folder
-        from simstudy.provenance.scenario_id import short_hash
-        from simstudy.store.runs import RUNS
-
-        shown = []
-        for name, value in sorted(self.differences.items()):
-            is_secret = name.removeprefix("experiment.") in self.interpolated
-            text = short_hash(str(value), 8) if is_secret else format_setting(value)
-            shown.append(f"{name}={text}")
-        return self.folder / RUNS / short_name(",".join(shown))
-
-    @property
-    def label(self) -> str:
-        """The overrides that say which run of a sweep this is."""
-        silent = SILENT - {"experiment"}
-        return " ".join(text for text in self.overrides if setting_of(text) not in silent)
-
-    @property
-    def is_published(self) -> bool:
-        """Whether these are the settings of `conf/experiment/NAME.yaml`, or the study's own."""
-        return not self.differences
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The settings that numbers depend on, for the manifest."""
-        made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
-        until = {"precision": self.settings.precision, "at_least": self.n_rep}
-        return made_by | (until if self.settings.precision else {})
 
 
 # ---------------------------------------------------------------- Hydra's side
@@ -166,7 +83,7 @@ def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
     in_use, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
     store, full_error = ConfigStore.instance().repo, os.environ.get(FULL_ERROR)
     before, handlers, level = sys.argv, [*logging.root.handlers], logging.root.level
-    ConfigStore.instance().repo = _copied(store) | {"experiment": {}}
+    ConfigStore.instance().repo = copy.deepcopy(store) | {"experiment": {}}
     GlobalHydra.instance().clear()
     sys.argv = list(argv or sys.argv)
     os.environ[FULL_ERROR] = "1"  # Hydra raises errors instead of printing them and exiting
@@ -179,10 +96,6 @@ def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
         logging.root.setLevel(level)
         os.environ.pop(FULL_ERROR)
         os.environ.update({} if full_error is None else {FULL_ERROR: full_error})
-
-
-def _copied(tree: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _copied(x) if isinstance(x, dict) else x for key, x in tree.items()}
 
 
 @contextmanager
@@ -225,43 +138,17 @@ def first_line(error: BaseException) -> str:
     return ": ".join(dict.fromkeys(texts)) + hint
 
 
-def setting_of(override: str) -> str:
-    """The name of the setting that an override sets."""
-    return override.lstrip("+").partition("=")[0]
-
-
 def is_word(text: str) -> bool:
     """Whether an argument is no override, but the name of an experiment."""
     return "=" not in text and not text.startswith("~")
-
-
-def short_name(text: str) -> str:
-    """A text as a folder's name; a long or unusual one ends with a hash."""
-    name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
-    if name == text and len(name) <= MAX_NAME_LENGTH:
-        return name
-    from simstudy.provenance.scenario_id import short_hash
-
-    return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
         raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
-    parsed = list[Override]()
-    for text in overrides:
-        try:
-            with errors_in_one_line():
-                parsed += OverridesParser.create().parse_overrides([text])
-        except ValueError as error:  # an integer of too many digits
-            raise ConfigError(f"{text}: {error}") from None
-    for each in parsed:
-        is_single = not (each.is_sweep_override() or each.is_delete())
-        if each.key_or_group in GROUPS and is_single and not isinstance(each.value(), str):
-            name = each.key_or_group
-            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
-    return parsed
+    with errors_in_one_line():
+        return list(OverridesParser.create().parse_overrides(list(overrides)))
 
 
 def typed_overrides(hydra: Any) -> list[str]:
@@ -383,27 +270,10 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
     overrides = [f"experiment={text}" if is_word(text) else text for text in overrides]
     with hydra_process(), errors_in_one_line():
         register(project, parse_overrides(overrides))
-        config = _composed(project, overrides)
-        return resolve(config, config.hydra, project)
-
-
-def _composed(project: Project, overrides: Sequence[str]) -> DictConfig:
-    """Compose settings by a Hydra of our own; one that is in use is back afterwards."""
-    folder, name = config_location(project)
-    in_use = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
+        folder, name = config_location(project)
         with initialize_config_dir(folder, version_base=VERSION_BASE):
-            config: DictConfig = compose(name, list(overrides), return_hydra_config=True)
-            return config
-    finally:
-        GlobalHydra.instance().hydra = in_use
-
-
-def _as_values(config: DictConfig, *, interpolated: bool) -> dict[str, Any]:
-    """The composed settings as plain values, without Hydra's own."""
-    own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    return dict(OmegaConf.to_container(own, resolve=interpolated))  # type: ignore[arg-type]
+            config = compose(name, list(overrides), return_hydra_config=True)
+        return resolve(config, config.hydra, project)
 
 
 # ---------------------------------------------------------------- our side
@@ -421,8 +291,9 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     from simstudy.provenance.modules import sources_digest
     from simstudy.study.run_options import check_n_blocks
 
-    values = _as_values(config, interpolated=True)
-    texts = _as_values(config, interpolated=False).get("experiment")
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    values: dict[str, Any] = OmegaConf.to_container(own, resolve=True)  # type: ignore[assignment]
+    texts: dict[str, Any] = OmegaConf.to_container(own)  # type: ignore[assignment]
     choices = dict(hydra.runtime.choices)
     for group in GROUPS:
         if not choices.get(group):
@@ -434,22 +305,21 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
     study = _make_study(module, own_config, project.root)
-    published = _published(module, name, project)
-    published_rep = published.settings.get("n_rep") or scale.replicates(study.n_rep)
-    n_rep = settings.n_rep or published_rep
+    n_rep = settings.n_rep or scale.replicates(study.n_rep)
     check_n_blocks(n_rep, study.block_size)
     out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
     if settings.shard:
         refuse_own_memory(out, f"shard={settings.shard}")
-    differences = {} if n_rep == published_rep or settings.precision else {"n_rep": n_rep}
-    differences |= _differences(settings, own_config, published, n_rep)
-    interpolated = {key: text for key, text in (texts or {}).items() if "${" in str(text)}
+    overrides = typed_overrides(hydra)
+    differences = _differences(overrides, own_config, settings, hydra, project)
+    options = texts.get("experiment") or {}
+    interpolated = {key: text for key, text in options.items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
         name, module, own_config, study, settings, n_rep, out, sources, project,
-        tuple(typed_overrides(hydra)), differences, interpolated,
+        tuple(overrides), differences, interpolated,
     )  # fmt: skip
 
 
@@ -470,47 +340,27 @@ def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
 
 
 def _differences(
-    settings: Settings, config: Any, published: "_Published", n_rep: int
+    overrides: Sequence[str], config: Any, settings: Settings, hydra: DictConfig, project: Project
 ) -> dict[str, Any]:
-    """Settings of a run that change numbers and differ from the published ones.
+    """The overrides of a run that may move numbers: they name its folder.
 
-    An option of the experiment with the name of a setting is named `experiment.NAME`, so that each
-    combination has a folder; its `n_rep` is the run's if it has this number.
+    An option of the experiment with the name of a setting is named `experiment.NAME`. Another
+    primary config (`--config-name`) counts as an override.
     """
-    seed = published.settings.get("seed", Settings().seed)
-    found = {"seed": settings.seed} if settings.seed != seed else {}
-    if settings.precision:
-        decided = {f"precision.{name}": value for name, value in settings.precision.items()}
-        found |= decided | {"n_rep": settings.n_rep} if settings.n_rep else decided
-        if settings.max_rep != Settings().max_rep:
-            found["max_rep"] = settings.max_rep
-    now, then = asdict(config), published.options
-    taken = set(NAMES)
-    if now.get("n_rep") == n_rep:
-        taken.discard("n_rep")
-    changed = [name for name in now if name not in then or now[name] != then[name]]
-    return found | {f"experiment.{n}" if n in taken else n: now[n] for n in changed}
-
-
-class _Published(NamedTuple):
-    """The settings of the published run, and the experiment's options."""
-
-    settings: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-
-def _published(module: Any, name: str, project: Project) -> _Published:
-    """Compose the settings of an experiment without overrides.
-
-    Nothing is published if some are left to the command line, as by `???`: then all differ.
-    """
-    composed = _composed(project, [f"experiment={name}"])
-    try:
-        values = _as_values(composed, interpolated=True)
-        config = _read_config(module, values.pop("experiment", None), project)
-    except (ConfigError, OmegaConfBaseException):
-        return _Published({}, {})
-    return _Published(values, asdict(config))
+    options, known = asdict(config), {name: getattr(settings, name) for name in NAMES}
+    found = dict[str, Any]()
+    for each in parse_overrides(overrides):
+        name = each.key_or_group
+        option = name.removeprefix("experiment.")
+        if name in SILENT or name.partition(".")[0] == "hydra":
+            continue
+        if option != name and option in options:
+            found[name if option in NAMES else option] = options[option]
+        else:
+            found[name] = "" if each.is_delete() else known.get(name, each.value())
+    sources = [source.path for source in hydra.runtime.config_sources if source.provider == "main"]
+    used = sources[0], hydra.job.config_name
+    return found if used == config_location(project) else found | {"config": hydra.job.config_name}
 
 
 def refuse_own_memory(out: str, setting: str) -> None:

@@ -26,6 +26,7 @@ from simstudy.options import read_settings as read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
 FOLDER = "experiments"
+RESULTS = "results"
 TEMPLATE = Path(__file__).parent / "template"
 FIRST_STUDY = "proportion_interval"
 COMMANDS = (
@@ -65,6 +66,10 @@ class Project:
     def conf(self) -> Path:
         """The folder of published settings and config overrides."""
         return self.root / "conf"
+
+    def experiments(self) -> list[str]:
+        """The names of the experiments, in order; none if there is no folder of experiments."""
+        return experiment_names(self.root) if (self.root / FOLDER).is_dir() else []
 
     def options(self, group: str) -> list[str]:
         """The names in a config group, of the project and the package."""
@@ -243,15 +248,6 @@ GROUPS_FOLDER = "group"
 ALL = "all"  # the group that every project has: all of its experiments
 
 
-@dataclass
-class Part:
-    """Experiments under one heading of a group, and the page that says more of them."""
-
-    title: str
-    experiments: list[str]
-    page: str = ""
-
-
 def members(name: str, project: Project) -> list[str]:
     """The experiments of a group, in order.
 
@@ -262,11 +258,11 @@ def members(name: str, project: Project) -> list[str]:
     """
     if name == ALL:
         return experiment_names(project.root)
-    return [each for part in read_group(name, project) for each in part.experiments]
+    return [each for part in read_group(name, project) for each in part["experiments"]]
 
 
-def read_group(name: str, project: Project) -> list[Part]:
-    """Read the parts of a group from its file.
+def read_group(name: str, project: Project) -> list[dict[str, Any]]:
+    """Read the parts of a group from its file: `title`, `experiments`, and `page` if any.
 
     Raises
     ------
@@ -277,23 +273,22 @@ def read_group(name: str, project: Project) -> list[Part]:
     if name not in known:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
     where = f"conf/{GROUPS_FOLDER}/{name}.yaml"
-    values = read_settings(project.root / where)
-    available = experiment_names(project.root)
+    parts: Any = read_settings(project.root / where).get("parts")
     try:
-        parts = [Part(**part) for part in values["parts"]]
-        names = [each for part in parts for each in part.experiments]
+        names = [each for part in parts for each in part["experiments"] if part["title"]]
     except (KeyError, TypeError):
         raise ConfigError(
-            f"{where}: parts is {values.get('parts')!r}: write a list, each with title and "
-            "experiments, and page if any"
+            f"{where}: parts is {parts!r}: write a list, each with title and experiments, and page "
+            "if any"
         ) from None
+    available = experiment_names(project.root)
     for each in names:
         if each not in available:
             near = nearest(each, available)
             raise ConfigError(f"{where}: no such experiment as {each}; {near}")
         if (count := names.count(each)) > 1:
             raise ConfigError(f"{where}: {each} is listed {count} times: leave it in one part")
-    return parts
+    return list(parts)
 
 
 def default_group(project: Project) -> str:
@@ -316,12 +311,10 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
     """
     own = default_group(project)
     for name in sorted(project.options(GROUPS_FOLDER), key=lambda name: (name != own, name)):
-        try:
-            parts = read_group(name, project)
-        except ConfigError:
-            continue
-        for place, part in enumerate(parts, 1):
-            if experiment in part.experiments:
-                order = [place, part.experiments.index(experiment) + 1]
-                return {"group": name, "title": part.title, "page": part.page, "order": order}
+        with contextlib.suppress(ConfigError):
+            for place, part in enumerate(read_group(name, project), 1):
+                if experiment in part["experiments"]:
+                    order = [place, part["experiments"].index(experiment) + 1]
+                    page = part.get("page", "")
+                    return {"group": name, "title": part["title"], "page": page, "order": order}
     return None

@@ -1,6 +1,5 @@
 """A run of the command line: draws what is missing, publishes, and prints the result."""
 
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from simstudy.cli.composition import Run
+    from simstudy.cli.settings import Run
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
         return outcome
     print(
         f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
-        f"{_time_left(result)}. To go on: {resume_command(run.project, 'run', run.overrides)}"
+        f". To go on: {resume_command(run.project, 'run', run.overrides)}"
     )
     return replace(outcome, status=status or OUT_OF_TIME, reason="budget is spent")
 
@@ -96,15 +95,6 @@ def _objective(run: "Run", result: Any) -> float | None:
         known = ", ".join(dict.fromkeys(result.summary["measure"]))
         raise ConfigError(f"objective={name} is no measure of {run.name}; it has {known}")
     return float(rows["estimate"].mean())
-
-
-def _time_left(result: Any) -> str:
-    """The predicted time, from what was drawn so far."""
-    from simstudy.analysis.frames import seconds_left
-    from simstudy.output.formatting import format_time
-
-    seconds = seconds_left(result.details.spent, result.details.n_left)
-    return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
 
 
 def draw(run: "Run") -> Any:

@@ -1,12 +1,14 @@
 """The settings of a run on the command line, and their checks."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from simstudy.cli.project import PACKAGE_CONF, read_settings
+from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
 from simstudy.errors import ConfigError
 from simstudy.options import build, format_setting, option
+from simstudy.remote import Place, place_of
 from simstudy.study.run_options import RunOptions, read_seconds
 
 SILENT = frozenset({
@@ -34,6 +36,7 @@ class Settings(RunOptions):
     )
 
 
+MAX_NAME_LENGTH = 100  # characters of a folder's name
 NAMES = [each.name for each in fields(Settings) if each.init and each.name != "backend_options"]
 
 
@@ -120,6 +123,105 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
         f"{group}={format_setting(values)} is no group of settings: choose a file of "
         f"conf/{group}/ with {group}=NAME"
     )
+
+
+# ---------------------------------------------------------------- a run
+@dataclass(frozen=True)
+class Run:
+    """A study with the settings of one run.
+
+    Parameters
+    ----------
+    name
+        Name of the experiment.
+    module
+        The experiment's module.
+    config
+        Its `Config`.
+    study
+        The `Study` that it declares.
+    settings
+        Settings of the run.
+    n_rep
+        Replicates per scenario.
+    out
+        Folder that contains the folder of the study.
+    sources
+        Digest of all sources behind the outputs, as they were when they were loaded.
+    overrides
+        The overrides of this run, as typed.
+    differences
+        Settings that differ from the published ones and change numbers, by name.
+    interpolated
+        Options that were composed from others or from the environment, with their text. Files and
+        folders show that text or a hash, never the value, which may be a secret.
+    """
+
+    name: str
+    module: Any
+    config: Any
+    study: Any
+    settings: Settings
+    n_rep: int
+    out: str
+    sources: str
+    project: Project
+    overrides: tuple[str, ...]
+    differences: Mapping[str, Any] = field(default_factory=dict)
+    interpolated: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Place:
+        """The folder of the study, with the store of blocks."""
+        return place_of(self.out) / str(self.study.name)
+
+    @property
+    def run_folder(self) -> Place:
+        """The folder of this run's outputs: the study's own, or one named after what differs."""
+        if not self.differences:
+            return self.folder
+        from simstudy.provenance.scenario_id import short_hash
+        from simstudy.store.runs import RUNS
+
+        shown = []
+        for name, value in sorted(self.differences.items()):
+            is_secret = name.removeprefix("experiment.") in self.interpolated
+            text = short_hash(str(value), 8) if is_secret else format_setting(value)
+            shown.append(f"{name}={text}")
+        return self.folder / RUNS / short_name(",".join(shown))
+
+    @property
+    def label(self) -> str:
+        """The overrides that say which run of a sweep this is."""
+        silent = SILENT - {"experiment"}
+        return " ".join(text for text in self.overrides if setting_of(text) not in silent)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether these are the settings of `conf/experiment/NAME.yaml`, or the study's own."""
+        return not self.differences
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The settings that numbers depend on, for the manifest."""
+        made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
+        until = {"precision": self.settings.precision, "at_least": self.n_rep}
+        return made_by | (until if self.settings.precision else {})
+
+
+def setting_of(override: str) -> str:
+    """The name of the setting that an override sets."""
+    return override.lstrip("+").partition("=")[0]
+
+
+def short_name(text: str) -> str:
+    """A text as a folder's name; a long or unusual one ends with a hash."""
+    name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
+    if name == text and len(name) <= MAX_NAME_LENGTH:
+        return name
+    from simstudy.provenance.scenario_id import short_hash
+
+    return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
 
 
 # ---------------------------------------------------------------- commands on files

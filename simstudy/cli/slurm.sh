@@ -14,7 +14,7 @@ set -euo pipefail
 command=({{command}})      # what a job runs, beside its share
 shares={{shares}}
 asked=({{asked}})          # of Slurm, for each job; see man sbatch
-warning={{warning}}        # seconds before the end of its time in which a job finishes its blocks
+warning=120                # seconds before the end of its time in which a job finishes its blocks
 script=$(readlink -f "$0")
 cd {{folder}}              # where results belong
 

@@ -12,6 +12,24 @@ from simstudy.errors import DesignError, in_one_line, nearest
 from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 
+__all__ = [
+    "AnyScenario",
+    "Columns",
+    "DrawsData",
+    "Exact",
+    "Grid",
+    "HasExact",
+    "PlainFactor",
+    "Scenario",
+    "ScenarioT",
+    "Simulates",
+    "ZippedFactors",
+    "check_distinct",
+    "grid",
+    "scenario_key",
+    "zipped",
+]
+
 Columns = Mapping[str, np.ndarray]
 """Columns of a block, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
 

@@ -39,6 +39,7 @@ from simstudy.external.quantities import (
 from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
+from simstudy.measures.groups import bind
 from simstudy.output.manifest import explain_folder
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
 from simstudy.remote import Place, place_of
@@ -175,7 +176,7 @@ def from_frame(
     warnings += filter(None, [repeated_rows(rows, roles, quantities)])
     details = ResultParts(
         replicates,
-        declared=[each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared],
+        declared=[bind(each, MeasureContext(axes, name, NO_SEED)) for each in declared],
         figures=general_figures(roles, names, next(iter(axes), None)),
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(warnings=warnings),

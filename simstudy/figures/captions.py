@@ -156,7 +156,6 @@ def titles(
     return layers
 
 
-# ---------------------------------------------------------------- finished figures
 def with_scale(figure: Any, scale: Any) -> Any:
     """Replace a scale of a figure, without plotnine's warning about it.
 

@@ -142,7 +142,6 @@ def _with_measure_mapped(
     return {**mapped, free: "measure"}
 
 
-# ---------------------------------------------------------------- theory
 def _theory_of(
     exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
@@ -281,7 +280,6 @@ def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.Data
     return points[~alone], points[alone]
 
 
-# ---------------------------------------------------------------- simulation
 def _points(dodge: Any, colored: bool) -> list[Any]:
     bars = p9.aes(ymin="lower", ymax="upper")
     plain = {} if colored else {"color": BLUE}
@@ -321,7 +319,6 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     return float(min(0.5 * np.diff(places).min(), 0.015 * n_colors * np.ptp(places)))
 
 
-# ---------------------------------------------------------------- the horizontal axis
 def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
     """The scale of the horizontal axis."""
     x = rows["x"]

@@ -285,7 +285,6 @@ def _panel_text(rows: pd.DataFrame) -> str:
     return f"p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.2g}'}, {n_rep:,} ranks"
 
 
-# ---------------------------------------------------------------- the density
 class Density(NamedTuple):
     """A density at some points, with its Monte Carlo error.
 

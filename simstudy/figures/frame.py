@@ -21,10 +21,9 @@ MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
     *("exact", "n_rep", "n_failed", "n_given", "reason"),
 )
-OPTIONAL = ("variance_reduction", "n_effective", "remark")  # columns that some measures have
+OPTIONAL = ("variance_reduction", "n_effective", "warning")  # columns that some measures have
 
 
-# ---------------------------------------------------------------- columns and measures by name
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
     """Refuse a name that is not a column, and suggest the nearest; None passes."""
     columns = [str(column) for column in frame.columns]
@@ -127,7 +126,6 @@ def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
     return pd.Categorical([words[name] for name in names], list(words.values()), ordered=True)
 
 
-# ---------------------------------------------------------------- one row, one mark
 def check_no_hidden_rows(
     frame: pd.DataFrame, fixed: Mapping[str, str | None], factors: Sequence[str]
 ) -> None:
@@ -164,7 +162,6 @@ def check_no_hidden_rows(
     )
 
 
-# ---------------------------------------------------------------- levels and their labels
 def is_number(values: pd.Series) -> bool:
     """Whether a column is numeric, and not boolean or categorical."""
     values = values.infer_objects()
@@ -235,7 +232,6 @@ def as_axis(values: pd.Series) -> pd.Series:
     return values if finite else labelled(values)
 
 
-# ---------------------------------------------------------------- Monte Carlo error
 def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with `lower` and `upper`, filled by 2 MCSE if missing."""
     return rows.assign(

@@ -128,7 +128,6 @@ def _in_order(rows: pd.DataFrame, factors: Sequence[str], color: str | None) -> 
     return drawn if color is None else drawn.assign(color=labelled(rows[color]))
 
 
-# ---------------------------------------------------------------- the measure
 def staircase(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """Both ends of each scenario's step, grouped so that only neighbours are joined.
 
@@ -182,7 +181,6 @@ def _theory(rows: pd.DataFrame) -> list[Any]:
     return [p9.geom_path(p9.aes(**place, **colors), steps, **dotted)]
 
 
-# ---------------------------------------------------------------- the factors
 def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure."""
     parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]

@@ -134,7 +134,6 @@ def _bytes(figure: Any, ending: str, dpi: int) -> bytes:
     return content.getvalue()
 
 
-# ---------------------------------------------------------------- drawing
 @contextmanager
 def as_printed() -> Iterator[None]:
     """Context in which matplotlib uses its defaults and `REPRODUCIBLE`."""
@@ -172,7 +171,6 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
 
 
-# ---------------------------------------------------------------- size
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     """A ggplot at its printed size in inches, with its caption wrapped to the width.
 
@@ -189,7 +187,6 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)
 
 
-# ---------------------------------------------------------------- caption
 def with_caption_at_edge(figure: Any, plot: Any) -> Any:
     """A drawn ggplot with its caption at the left margin.
 
@@ -227,7 +224,6 @@ def _moving(caption: Any, left: float, inner: Any) -> Any:
     return AtEdge()
 
 
-# ---------------------------------------------------------------- minus signs
 def with_minus(text: str) -> str:
     """Replace hyphens before numbers by minus signs."""
     return HYPHEN.sub(MINUS, text)
@@ -262,7 +258,6 @@ def _formatter(inner: Any) -> Any:
     return Signed()
 
 
-# ---------------------------------------------------------------- dense layers
 @contextmanager
 def dense_marks_as_pixels(figure: Any) -> Iterator[None]:
     """Context in which the densest artists are rasterised."""

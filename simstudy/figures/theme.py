@@ -97,9 +97,6 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
     return p9.theme(figure_size=(FULL_WIDTH, min(max(down * n_rows + room, 2.8), TALLEST)))
 
 
-# ---------------------------------------------------------------- scales
-
-
 def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
     """Colours for the levels of a factor: by hue for names, from dark to light for quantities."""
     if not is_quantity:

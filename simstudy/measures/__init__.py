@@ -68,6 +68,7 @@ Comparisons, and policies for failures
 
 Building blocks
     Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
+    StudentInterval, WilsonInterval, ScaledInterval, RatioInterval
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
@@ -76,128 +77,80 @@ an interval, and the numbers of used and failed replicates. It is made by a fact
 contrasted on common data.
 """
 
-from simstudy.measures.association import area_under_curve, correlation
-from simstudy.measures.bootstrapped import bootstrapped
-from simstudy.measures.columns import Columns, Operand
-from simstudy.measures.condition import given
-from simstudy.measures.contrasts import paired, paired_methods, unpaired
-from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
-from simstudy.measures.coverage import (
-    bias_eliminated_coverage,
-    coverage,
-    interval_score,
-    interval_width,
-    tail_miss,
-)
-from simstudy.measures.diagnosis import (
-    negative_likelihood_ratio,
-    negative_predictive_value,
-    non_rejection_rate,
-    positive_likelihood_ratio,
-    positive_predictive_value,
-    sensitivity,
-    specificity,
-)
-from simstudy.measures.estimation import (
-    bias,
-    empirical_se,
-    mae,
-    mean,
-    model_se,
-    mse,
-    relative_bias,
-    relative_error_model_se,
-    rmse,
-    run_time,
-    standardised_bias,
-    variance,
-)
-from simstudy.measures.failures import all_methods
-from simstudy.measures.intervals import Interval, wilson
-from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
-from simstudy.measures.proportions import level_share, proportion
-from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
-from simstudy.measures.relative_precision import relative_precision
-from simstudy.measures.sbc import rank_check
-from simstudy.measures.testing import (
-    convergence_rate,
-    exaggeration,
-    power,
-    rejection_rate,
-    type_1_error,
-    type_s_rate,
-)
-from simstudy.measures.variance_reduction.control_variates import Control, control, controlled
-from simstudy.measures.variance_reduction.importance_sampling import (
-    weighted_mean,
-    weighted_proportion,
-)
-from simstudy.measures.variance_reduction.rao_blackwell import conditional
+from types import ModuleType
+
+from simstudy.measures.association import area_under_curve as area_under_curve
+from simstudy.measures.association import correlation as correlation
+from simstudy.measures.bootstrapped import bootstrapped as bootstrapped
+from simstudy.measures.columns import Columns as Columns
+from simstudy.measures.columns import Operand as Operand
+from simstudy.measures.condition import all_methods as all_methods
+from simstudy.measures.condition import given as given
+from simstudy.measures.contrasts import paired as paired
+from simstudy.measures.contrasts import paired_methods as paired_methods
+from simstudy.measures.contrasts import unpaired as unpaired
+from simstudy.measures.control_variates import Control as Control
+from simstudy.measures.control_variates import control as control
+from simstudy.measures.control_variates import controlled as controlled
+from simstudy.measures.core import Estimates as Estimates
+from simstudy.measures.core import Influence as Influence
+from simstudy.measures.core import Measure as Measure
+from simstudy.measures.core import MeasureContext as MeasureContext
+from simstudy.measures.coverage import bias_eliminated_coverage as bias_eliminated_coverage
+from simstudy.measures.coverage import coverage as coverage
+from simstudy.measures.coverage import interval_score as interval_score
+from simstudy.measures.coverage import interval_width as interval_width
+from simstudy.measures.coverage import tail_miss as tail_miss
+from simstudy.measures.diagnosis import negative_likelihood_ratio as negative_likelihood_ratio
+from simstudy.measures.diagnosis import negative_predictive_value as negative_predictive_value
+from simstudy.measures.diagnosis import non_rejection_rate as non_rejection_rate
+from simstudy.measures.diagnosis import positive_likelihood_ratio as positive_likelihood_ratio
+from simstudy.measures.diagnosis import positive_predictive_value as positive_predictive_value
+from simstudy.measures.diagnosis import sensitivity as sensitivity
+from simstudy.measures.diagnosis import specificity as specificity
+from simstudy.measures.estimation import bias as bias
+from simstudy.measures.estimation import empirical_se as empirical_se
+from simstudy.measures.estimation import mae as mae
+from simstudy.measures.estimation import mean as mean
+from simstudy.measures.estimation import model_se as model_se
+from simstudy.measures.estimation import mse as mse
+from simstudy.measures.estimation import relative_bias as relative_bias
+from simstudy.measures.estimation import relative_error_model_se as relative_error_model_se
+from simstudy.measures.estimation import rmse as rmse
+from simstudy.measures.estimation import run_time as run_time
+from simstudy.measures.estimation import standardised_bias as standardised_bias
+from simstudy.measures.estimation import variance as variance
+from simstudy.measures.importance_sampling import weighted_mean as weighted_mean
+from simstudy.measures.importance_sampling import weighted_proportion as weighted_proportion
+from simstudy.measures.intervals import Interval as Interval
+from simstudy.measures.intervals import RatioInterval as RatioInterval
+from simstudy.measures.intervals import ScaledInterval as ScaledInterval
+from simstudy.measures.intervals import StudentInterval as StudentInterval
+from simstudy.measures.intervals import WilsonInterval as WilsonInterval
+from simstudy.measures.intervals import wilson as wilson
+from simstudy.measures.moments import MomentMeasure as MomentMeasure
+from simstudy.measures.moments import centred as centred
+from simstudy.measures.moments import ratio as ratio
+from simstudy.measures.moments import variance_of as variance_of
+from simstudy.measures.proportions import level_share as level_share
+from simstudy.measures.proportions import proportion as proportion
+from simstudy.measures.quantiles import OutlierRate as OutlierRate
+from simstudy.measures.quantiles import median as median
+from simstudy.measures.quantiles import median_bias as median_bias
+from simstudy.measures.quantiles import outlier_rate as outlier_rate
+from simstudy.measures.quantiles import quantile as quantile
+from simstudy.measures.rao_blackwell import conditional as conditional
+from simstudy.measures.relative_precision import relative_precision as relative_precision
+from simstudy.measures.sbc import rank_check as rank_check
+from simstudy.measures.testing import convergence_rate as convergence_rate
+from simstudy.measures.testing import exaggeration as exaggeration
+from simstudy.measures.testing import power as power
+from simstudy.measures.testing import rejection_rate as rejection_rate
+from simstudy.measures.testing import type_1_error as type_1_error
+from simstudy.measures.testing import type_s_rate as type_s_rate
 
 __all__ = [
-    "Columns",
-    "Control",
-    "Estimates",
-    "Influence",
-    "Interval",
-    "Measure",
-    "MeasureContext",
-    "MomentMeasure",
-    "Operand",
-    "OutlierRate",
-    "all_methods",
-    "area_under_curve",
-    "bias",
-    "bias_eliminated_coverage",
-    "bootstrapped",
-    "centred",
-    "conditional",
-    "control",
-    "controlled",
-    "convergence_rate",
-    "correlation",
-    "coverage",
-    "empirical_se",
-    "exaggeration",
-    "given",
-    "interval_score",
-    "interval_width",
-    "level_share",
-    "mae",
-    "mean",
-    "median",
-    "median_bias",
-    "model_se",
-    "mse",
-    "negative_likelihood_ratio",
-    "negative_predictive_value",
-    "non_rejection_rate",
-    "outlier_rate",
-    "paired",
-    "paired_methods",
-    "positive_likelihood_ratio",
-    "positive_predictive_value",
-    "power",
-    "proportion",
-    "quantile",
-    "rank_check",
-    "ratio",
-    "rejection_rate",
-    "relative_bias",
-    "relative_error_model_se",
-    "relative_precision",
-    "rmse",
-    "run_time",
-    "sensitivity",
-    "specificity",
-    "standardised_bias",
-    "tail_miss",
-    "type_1_error",
-    "type_s_rate",
-    "unpaired",
-    "variance",
-    "variance_of",
-    "weighted_mean",
-    "weighted_proportion",
-    "wilson",
+    name
+    for name, value in globals().items()
+    if not (name.startswith("_") or isinstance(value, ModuleType) or value is ModuleType)
 ]

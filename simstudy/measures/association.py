@@ -6,8 +6,8 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
-from simstudy.measures.core import END, INFLUENCE, Formula, Influence, Measure
-from simstudy.measures.intervals import Interval
+from simstudy.measures.core import INFLUENCE, Formula, Influence, Measure
+from simstudy.measures.intervals import END, Interval, ScaledInterval
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
 
@@ -42,9 +42,8 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
 
     return _Correlation(
         by_cell=True,
-        bounds="scaled",
-        span=(-1.0, 1.0),
-        fewest=3,
+        interval=ScaledInterval(-1.0, 1.0),
+        min_rep=3,
         name=name,
         formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
         reads=reads,
@@ -73,7 +72,8 @@ class _Correlation(MomentMeasure):
             x = np.where(data.used, data.columns[self.reads[0]], 0.0)
             x = np.where(data.used, x - total(x) / data.n, 0.0)
             kurtosis = data.n * total(x**4) / total(x**2) ** 2
-        return found._replace(at_end=np.asarray(np.fmax(4 * data.n / (kurtosis + 3), 1.0)))
+        trials = np.asarray(np.fmax(4 * data.n / (kurtosis + 3), 1.0))
+        return found._replace(interval=ScaledInterval(-1.0, 1.0, trials))
 
 
 def _correlation(means: Means, _n: np.ndarray) -> np.ndarray:
@@ -117,8 +117,7 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
         reads=names_in(score, effect),
         score=score,
         effect=effect,
-        bounds="scaled",
-        span=(0.0, 1.0),
+        interval=_AreaInterval(0.0, 1.0),
         undefined=f"all replicates have the same {effect}",
     )
 
@@ -141,18 +140,22 @@ class _Area(Measure):
         area = np.reshape([area for area, _ in parts], data.n.shape)
         psi = np.reshape(np.transpose([pulls for _, pulls in parts]), data.used.shape)
         fewer = [min((used & (e == which)).sum() for which in (0, 1)) for e, used in cells]
-        at_end = np.reshape(np.maximum(fewer, 1.0), data.n.shape)
-        return Influence(area, psi, data.n, data.n_failed, data.n.astype(float), at_end=at_end)
+        interval = _AreaInterval(0.0, 1.0, np.reshape(np.maximum(fewer, 1.0), data.n.shape))
+        n = data.n.astype(float)
+        return Influence(area, psi, data.n, data.n_failed, n, interval=interval)
 
-    def interval(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
-        """Wilson's interval with at most twice as many trials as replicates of the rarer kind.
 
-        This is the number of trials for an area near 1 (Hanley & McNeil 1982, Radiology 143,
-        29-36). If few pairs are in the wrong order, the estimated error suggests too many.
-        """
-        assert influence.at_end is not None
-        least = np.sqrt(influence.estimate * (1 - influence.estimate) / (2 * influence.at_end))
-        return super().interval(influence, np.maximum(mcse, least), level=level)
+class _AreaInterval(ScaledInterval):
+    """With at most twice as many trials as replicates of the rarer kind.
+
+    This is the number of trials for an area near 1 (Hanley & McNeil 1982, Radiology 143, 29-36). If
+    few pairs are in the wrong order, the estimated error suggests too many.
+    """
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        share = influence.estimate
+        least = np.sqrt(share * (1 - share) / (2 * self._trials(influence)))
+        return super().limits(influence, np.maximum(mcse, least), level=level)
 
 
 def _area_and_pulls(

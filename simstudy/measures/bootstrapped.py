@@ -90,8 +90,7 @@ class _Bootstrapped(Measure):
         return "single replicates are resampled, as if they were independent"
 
     def bind(self, context: MeasureContext) -> Measure:
-        grouped = self.of_groups(context.group_size)
-        return replace(grouped, study=context.study, seed=context.seed)
+        return replace(self, study=context.study, seed=context.seed)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

@@ -1,15 +1,21 @@
-"""A measure restricted to the replicates that meet a condition."""
+"""Which replicates count: those that meet a condition, or those in which all methods succeeded.
+
+Measures use the complete cases of each cell: a failure of one method does not affect another.
+If failures depend on the data, methods are then compared on different replicates; `all_methods`
+compares them on the same.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from simstudy.array_types import Bool
+from simstudy.errors import StudyError
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
+from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext, inherited
 from simstudy.measures.proportions import flags
 
 
@@ -36,10 +42,9 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
     Measure
         The same measure, NaN with a reason if no replicate meets the condition.
     """
-    inherited: dict[str, Any] = {each.name: getattr(measure, each.name) for each in fields(Measure)}
     formula = measure.formula
     return _WithinCondition(
-        **inherited
+        **inherited(measure)
         | {
             "name": name or measure.name,
             "reads": tuple(dict.fromkeys((*measure.reads, condition))),
@@ -63,15 +68,15 @@ class _WithinCondition(Measure):
         return self.base.resamples
 
     @property
-    def remarks(self) -> bool:
-        return self.base.remarks
+    def warns(self) -> bool:
+        return self.base.warns
 
     @property
     def needs_independence(self) -> str:
         return self.base.needs_independence
 
     def bind(self, context: MeasureContext) -> Measure:
-        return replace(self, base=self.base.bind(context), group_size=context.group_size)
+        return replace(self, base=self.base.bind(context))
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(self._restricted(columns))
@@ -107,3 +112,52 @@ class _WithinCondition(Measure):
     def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         picked = pick(columns, [self.condition], measure=self.name)
         return np.asarray(flags(picked, self.condition) == 0)
+
+
+def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
+    """Drop a replicate in every method if any method failed.
+
+    Parameters
+    ----------
+    columns
+        Replicate columns of shape (rep, *axes), by name. Columns without the axis, or with one
+        value on it, stay as they are.
+    axis
+        The axis of methods, counted without the replicate axis.
+
+    Returns
+    -------
+    dict[str, np.ndarray]
+        The columns, NaN in every method if one failed.
+
+    Raises
+    ------
+    StudyError
+        If `axis` is not an axis of the columns.
+    """
+    failed = _failed(pick(columns, tuple(columns), measure="all_methods"), axis)
+    return {name: _drop(np.asarray(column), failed, axis) for name, column in columns.items()}
+
+
+def _failed(columns: Columns, axis: int) -> Bool[np.ndarray, " rep *axes"]:
+    """Mark replicates in which any method failed, with size 1 on the axis of methods."""
+    aligned = align(columns)
+    shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
+    if not 0 <= axis < len(shape) - 1:
+        raise StudyError(
+            f"axis={axis} is not an axis of columns of shape {shape}, so there are no methods to "
+            "hold together. Count axes from 0, without the replicate axis."
+        )
+    failed = np.zeros((*shape[: axis + 1], 1, *shape[axis + 2 :]), dtype=bool)
+    for column in aligned.values():
+        if column.dtype.kind == "f":
+            failed |= np.isnan(column).any(axis=axis + 1, keepdims=True)
+    return failed
+
+
+def _drop(column: np.ndarray, failed: Bool[np.ndarray, " rep *axes"], axis: int) -> np.ndarray:
+    if column.ndim < axis + 2 or column.shape[axis + 1] == 1:
+        return column
+    later = tuple(range(column.ndim, failed.ndim))  # axes this column does not have
+    mask = failed.any(axis=later)
+    return np.where(mask, np.nan, column) if mask.any() else column

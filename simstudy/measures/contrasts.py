@@ -17,19 +17,15 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import (
-    UNBOUNDED,
     Estimates,
     Influence,
     Measure,
-    Span,
     explain,
-    independent_replicates,
     standard_error,
-    whole_trials,
-    within,
 )
+from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import ratio
-from simstudy.measures.remarks import ALL_ALIKE, of_both
+from simstudy.measures.warnings import ALL_ALIKE, of_both
 from simstudy.validation import ROUNDING
 
 Scale = Literal["difference", "ratio"]
@@ -77,22 +73,20 @@ def paired(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            remark=of_both(left.remark, right.remark),
+            warning=of_both(left.warning, right.warning),
         )
-    groups = measure.over_groups(joint)
-    mcse = standard_error(groups)
+    mcse = standard_error(joint)
     cautious = _with_one_more(measure, left, right, slope, weight, mcse)
     if scale == "difference":
-        freedom = independent_replicates(groups) - 1
-        limits = intervals.student(joint.estimate, cautious, freedom, level=level)
+        limits = intervals.student(joint.estimate, cautious, joint.n_independent - 1, level=level)
     else:
         limits = _ratio_of_pairs(measure, left, right, cautious / np.abs(slope), level)
-    if not measure.counts_events:
-        joint = joint._replace(remark=of_both(joint.remark, _alike(joint, left, mcse)))
+    if not measure.interval.counts_events:
+        joint = joint._replace(warning=of_both(joint.warning, _alike(joint, left, mcse)))
     mcse = np.where(mcse == 0, cautious, mcse)
-    found = _report(joint, mcse, within(limits, _span(measure, scale)))
-    n_outside = _n_outside(measure, first, second, found.n_failed.ndim)
-    return found._replace(n_failed=found.n_failed - n_outside)
+    estimates = _report(joint, mcse, _range(measure, scale).within(limits))
+    n_outside = _n_outside(measure, first, second, estimates.n_failed.ndim)
+    return estimates._replace(n_failed=estimates.n_failed - n_outside)
 
 
 def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:
@@ -115,15 +109,15 @@ def _with_one_more(
     mcse: np.ndarray,
 ) -> np.ndarray:
     """The error of a contrast with one more discordant pair of each kind."""
-    if not measure.counts_events:
+    if not measure.interval.counts_events:
         return mcse
-    each = [measure.one_event(side) for side in (left, right)]
+    each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
         return np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
 
 
 def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | None:
-    """Remarks on cells in which all pairs agree although each side varies."""
+    """Warnings on cells in which all pairs agree although each side varies."""
     varies = total(np.nan_to_num(left.psi) ** 2) > 0
     alike = np.asarray((mcse == 0) & varies & (joint.n_rep < ALL_ALIKE))
     if not alike.any():
@@ -142,18 +136,18 @@ def _ratio_of_pairs(
     apart
         Error of (first estimate - ratio x second estimate).
     """
-    sides = [measure.over_groups(side) for side in (left, right)]
-    errors = [standard_error(side, ddof=measure.ddof) for side in sides]
     reports = [
-        measure.report(side, error, level=level) for side, error in zip(sides, errors, strict=True)
+        measure.report(side, standard_error(side, ddof=measure.ddof), level=level)
+        for side in (left, right)
     ]
     with np.errstate(all="ignore"):
         a, b = reports[0].mcse, reports[1].mcse * np.abs(left.estimate / right.estimate)
         correlation = np.clip(np.nan_to_num((a * a + b * b - apart**2) / (2 * a * b)), -1.0, 1.0)
         sign = np.sign(left.estimate * right.estimate)
     of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in reports)
-    found = intervals.of_ratio(left.estimate, right.estimate, of_left, of_right, sign * correlation)
-    return _known_where(found, apart)
+    estimates = left.estimate, right.estimate
+    limits = intervals.of_ratio(*estimates, of_left, of_right, sign * correlation)
+    return _known_where(limits, apart)
 
 
 def _known_where(limits: intervals.Interval, mcse: np.ndarray) -> intervals.Interval:
@@ -233,11 +227,11 @@ def unpaired(
     n_rep, n_failed = left.n_rep + right.n_rep, left.n_failed + right.n_failed
     psi = np.empty((0, *np.shape(estimate)))
     joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
-    joint = joint._replace(remark=of_both(left.remark, right.remark))
+    joint = joint._replace(warning=of_both(left.warning, right.warning))
     combine = intervals.of_difference if scale == "difference" else intervals.of_ratio
     of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in (left, right))
     limits = _known_where(combine(left.estimate, right.estimate, of_left, of_right), mcse)
-    return _report(joint, mcse, within(limits, _span(measure, scale)))
+    return _report(joint, mcse, _range(measure, scale).within(limits))
 
 
 def take_index(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
@@ -296,15 +290,15 @@ def _slopes(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.nda
     return np.asarray(ratio(1.0, second)), np.asarray(ratio(first, second))
 
 
-def _span(measure: Measure, scale: Scale) -> Span:
+def _range(measure: Measure, scale: Scale) -> StudentInterval:
     """Least and greatest value of a contrast."""
-    low, high = measure.ends
+    low, high = measure.interval.low, measure.interval.high
     if scale == "difference":
-        return low - high, high - low
-    return (0.0, np.inf) if low >= 0 else UNBOUNDED
+        return StudentInterval(low - high, high - low)
+    return NOT_NEGATIVE if low >= 0 else StudentInterval()
 
 
 def _report(joint: Influence, mcse: np.ndarray, limits: intervals.Interval) -> Estimates:
     reason = explain(joint, mcse, undefined="the second estimate is zero or not defined")
-    counts = joint.n_rep, joint.n_failed, whole_trials(joint)
-    return Estimates(joint.estimate, mcse, *limits, *counts, reason, remark=joint.remark)
+    counts = joint.n_rep, joint.n_failed, joint.n_in_condition
+    return Estimates(joint.estimate, mcse, *limits, *counts, reason, warning=joint.warning)

@@ -6,7 +6,7 @@ Intervals are closed. Formulas: Morris, White & Crowther (2019), Statistics in M
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from simstudy.measures.core import (
     Measure,
     root_mean,
 )
-from simstudy.measures.intervals import Interval
+from simstudy.measures.intervals import Interval, WilsonInterval
 from simstudy.measures.moments import (
     NORMAL_IS_INDEPENDENT,
     Mcse,
@@ -103,19 +103,22 @@ def coverage(
             f"se={se!r}) does not name one interval and its truth. Give lower, upper and truth, "
             "or estimate=, se= and truth=."
         )
+    true_value = truth
     if estimate and se:
-        return _coverage_by_se(estimate, se, truth, level, df, name)
-    low, high, true_value = str(lower), str(upper), truth
+        of = _by_se(estimate, se, level, df)
+        formula = Formula("Σ1(|θ̂ᵢ − θ| ≤ quantile · seᵢ)/n", BINOMIAL)
+    else:
+        of = _by_limits(str(lower), str(upper))
+        formula = Formula("Σ1(lowerᵢ ≤ θ ≤ upperᵢ)/n", BINOMIAL)
 
     def covered(columns: Columns) -> np.ndarray:
+        low, high = of.limits(columns)
         true = operand(columns, true_value)
-        width_of(columns, low, high)
-        return np.asarray((columns[low] <= true) & (true <= columns[high]))
+        true = true[..., None] if of.axes else true
+        return np.asarray((low <= true) & (true <= high))
 
-    reads = names_in(low, high, truth)
-    return proportion(
-        name, reads, covered, by_cell=True, formula=Formula("Σ1(lowerᵢ ≤ θ ≤ upperᵢ)/n", BINOMIAL)
-    )
+    reads = names_in(*of.reads, truth)
+    return proportion(name, reads, covered, axes=of.axes, by_cell=True, formula=formula)
 
 
 def _is_one_interval(
@@ -126,33 +129,34 @@ def _is_one_interval(
     return (all(by_limits) and not any(by_se)) or (all(by_se) and not any(by_limits))
 
 
-def _coverage_by_se(
-    estimate: str,
-    se: str,
-    truth: Operand,
-    level: float | Sequence[float],
-    df: Operand | None,
-    name: str,
-) -> MomentMeasure:
-    """Coverage of estimate plus and minus a quantile times its standard error."""
+class _Limits(NamedTuple):
+    """Limits as a function of columns, the columns it reads, and its own axis of levels."""
+
+    reads: tuple[str, ...]
+    limits: Callable[[Columns], Interval]
+    axes: dict[str, tuple[float, ...]]
+
+
+def _by_limits(lower: str, upper: str) -> _Limits:
+    def limits(columns: Columns) -> Interval:
+        width_of(columns, lower, upper)
+        return Interval(columns[lower], columns[upper])
+
+    return _Limits(names_in(lower, upper), limits, {})
+
+
+def _by_se(estimate: str, se: str, level: float | Sequence[float], df: Operand | None) -> _Limits:
+    """Estimate plus and minus a quantile times its standard error."""
     levels = probabilities(level, name="level", use="0.95")
     check_df(df)
 
-    def covered(columns: Columns) -> np.ndarray:
+    def limits(columns: Columns) -> Interval:
         check_se(columns, se)
-        distance = np.abs(columns[estimate] - operand(columns, truth))
-        half_width = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
-        return np.asarray(against(distance, levels) <= half_width)
+        center = against(columns[estimate], levels)
+        half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
+        return Interval(np.asarray(center - half), np.asarray(center + half))
 
-    reads, axes = names_in(estimate, se, truth, df=df), own_axis("level", levels)
-    return proportion(
-        name,
-        reads,
-        covered,
-        axes=axes,
-        by_cell=True,
-        formula=Formula("Σ1(|θ̂ᵢ − θ| ≤ quantile · seᵢ)/n", BINOMIAL),
-    )
+    return _Limits(names_in(estimate, se, df=df), limits, own_axis("level", levels))
 
 
 def tail_miss(
@@ -290,9 +294,6 @@ def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:
     return width
 
 
-Limits = Callable[[Columns], Interval]
-
-
 def bias_eliminated_coverage(
     estimate: str,
     lower: str | None = None,
@@ -355,50 +356,23 @@ def bias_eliminated_coverage(
             f"{name}: lower={lower!r}, upper={upper!r}, se={se!r} do not name one interval. Give "
             "lower and upper, or se=."
         )
-    if se is None:
-        reads, limits, axes = _by_limits(estimate, str(lower), str(upper))
-    else:
-        reads, limits, axes = _by_se(estimate, se, level, df)
+    of = _by_limits(str(lower), str(upper)) if se is None else _by_se(estimate, se, level, df)
     return _BiasEliminatedCoverage(
         name=name,
         formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", BINOMIAL if mcse == "normal" else INFLUENCE),
-        reads=reads,
-        bounds="wilson",
+        reads=tuple(dict.fromkeys((estimate, *of.reads))),
+        interval=WilsonInterval(),
         ddof=0,
-        axes=axes,
-        limits=limits,
+        axes=of.axes,
+        limits=of.limits,
         center=estimate,
         binomial=mcse == "normal",
     )
 
 
-Intervals = tuple[tuple[str, ...], Limits, dict[str, tuple[float, ...]]]
-
-
-def _by_limits(estimate: str, lower: str, upper: str) -> Intervals:
-    def limits(columns: Columns) -> Interval:
-        width_of(columns, lower, upper)
-        return Interval(columns[lower], columns[upper])
-
-    return (estimate, lower, upper), limits, {}
-
-
-def _by_se(estimate: str, se: str, level: float | Sequence[float], df: Operand | None) -> Intervals:
-    levels = probabilities(level, name="level", use="0.95")
-    check_df(df)
-
-    def limits(columns: Columns) -> Interval:
-        check_se(columns, se)
-        center = against(columns[estimate], levels)
-        half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
-        return Interval(np.asarray(center - half), np.asarray(center + half))
-
-    return names_in(estimate, se, df=df), limits, own_axis("level", levels)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _BiasEliminatedCoverage(Measure):
-    limits: Limits = field(repr=False)
+    limits: Callable[[Columns], Interval] = field(repr=False)
     center: str
     binomial: bool
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.measures.columns import Columns, names_in
-from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula, Influence, Share
+from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula, Influence
+from simstudy.measures.intervals import Proportion, RatioInterval, WilsonInterval
 from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
 from simstudy.measures.proportions import flag_share, flags, proportion
 
@@ -232,7 +233,7 @@ def _share_of_others(name: str, formula: str, event: str, *, among: str) -> Mome
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
-        bounds="wilson",
+        interval=WilsonInterval(),
         ddof=0,
         undefined=f"no replicate is without {among}",
     )
@@ -255,8 +256,7 @@ def _ratio_of_rates(
         by_cell=True,
         name=name,
         formula=Formula(formula, INFLUENCE),
-        bounds="ratio",
-        span=(0.0, np.inf),
+        interval=RatioInterval(),
         reads=names_in(reject, effect),
         terms=terms,
         value=value,
@@ -274,7 +274,7 @@ class _RatioOfRates(MomentMeasure):
     ) -> Influence:
         found = super()._influence(means, n, n_failed, psi)
         above, below = (
-            Share(np.asarray(self.of(ratio(events, among))), np.asarray(n * among))
+            Proportion(np.asarray(self.of(ratio(events, among))), np.asarray(n * among))
             for events, among in (means[:2], means[2:])
         )
-        return found._replace(sides=(above, below))
+        return found._replace(interval=RatioInterval(above=above, below=below))

@@ -19,6 +19,7 @@ from simstudy.measures.columns import (
     operand,
 )
 from simstudy.measures.core import INFLUENCE, NORMAL, Formula
+from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import (
     Mcse,
     Means,
@@ -33,7 +34,6 @@ from simstudy.measures.moments import (
 )
 from simstudy.measures.proportions import flags
 
-NOT_NEGATIVE = (0.0, np.inf)
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # arguments: estimate - truth, truth
 
 
@@ -242,7 +242,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)"),
-        span=NOT_NEGATIVE,
+        interval=NOT_NEGATIVE,
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
         value=_root,
@@ -268,8 +268,8 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ̄)²/(n − 1)", "sd((θ̂ᵢ − θ̄)²) n/(n − 1)/√n"),
-        span=NOT_NEGATIVE,
-        fewest=3,
+        interval=NOT_NEGATIVE,
+        min_rep=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
@@ -317,8 +317,8 @@ def empirical_se(
             "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
             NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
         ),
-        span=NOT_NEGATIVE,
-        fewest=3,
+        interval=NOT_NEGATIVE,
+        min_rep=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
@@ -353,7 +353,7 @@ def standardised_bias(
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ)/n / empirical SE", INFLUENCE),
-        fewest=3,
+        min_rep=3,
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
@@ -388,7 +388,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σseᵢ²/n)", "sd(seᵢ²)/√n/(2 model SE)"),
-        span=NOT_NEGATIVE,
+        interval=NOT_NEGATIVE,
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
         value=_root,
@@ -434,8 +434,8 @@ def relative_error_model_se(
         formula=Formula(
             "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
         ),
-        span=(-1.0, np.inf),
-        fewest=3,
+        interval=StudentInterval(low=-1.0),
+        min_rep=3,
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,

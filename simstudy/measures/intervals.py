@@ -1,13 +1,19 @@
-"""Confidence intervals."""
+"""Confidence intervals: formulas, and the kinds of interval that a measure can have."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Float
+from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
 from simstudy.validation import ROUNDING
+
+if TYPE_CHECKING:
+    from simstudy.measures.core import Influence
 
 Number = float | np.ndarray
 
@@ -220,3 +226,251 @@ def _refuse_no_share(proportion: np.ndarray) -> None:
             f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
             "interval. Give successes over trials, from 0 to 1."
         )
+
+
+# ---------------------------------------------------------------- kinds
+@dataclass(frozen=True)
+class StudentInterval:
+    """Estimate plus and minus a quantile of Student's t times the MCSE, for means and the like.
+
+    Parameters
+    ----------
+    low, high
+        Least and greatest value that the measure can have; limits stay within.
+    """
+
+    low: float = -np.inf
+    high: float = np.inf
+    counts_events: ClassVar[bool] = False
+    is_proportion: ClassVar[bool] = False
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        """Compute the limits, in the units of the measure.
+
+        Parameters
+        ----------
+        influence
+            Estimate, influences and numbers of replicates.
+        mcse
+            Monte Carlo standard error of the estimate.
+        level
+            Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        Interval
+            Lower and upper limit in each cell.
+        """
+        limits = student(influence.estimate, mcse, influence.n_independent - 1, level=level)
+        return self.within(limits)
+
+    def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+        """Return the MCSE; for a measure of events, if it is 0, the error with one more replicate.
+
+        The influence on a measure of events vanishes in a sample in which all replicates are alike.
+
+        Parameters
+        ----------
+        influence
+            Estimate, influences and numbers of replicates.
+        mcse
+            Monte Carlo standard error of the estimate.
+
+        Returns
+        -------
+        float array (*cells)
+            The error; 0 only for measures that do not count events.
+        """
+        del influence
+        return mcse
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        """Compute how far one event moves the estimate: 1/n for a share of n replicates.
+
+        Parameters
+        ----------
+        influence
+            Estimate and numbers of replicates.
+
+        Returns
+        -------
+        float array (*cells)
+            The distance; 0 for measures that do not count events.
+        """
+        return np.zeros(np.shape(influence.estimate))
+
+    def within(self, limits: Interval) -> Interval:
+        """Cut limits to the values that the measure can have.
+
+        Parameters
+        ----------
+        limits
+            Lower and upper limit in each cell.
+
+        Returns
+        -------
+        Interval
+            The limits within `low` and `high`.
+        """
+        if (self.low, self.high) == (-np.inf, np.inf):
+            return limits
+        return Interval(*(np.asarray(np.clip(limit, self.low, self.high)) for limit in limits))
+
+
+NOT_NEGATIVE = StudentInterval(low=0.0)
+
+
+@dataclass(frozen=True)
+class WilsonInterval(StudentInterval):
+    """Wilson's interval, for proportions.
+
+    A proportion that was adjusted has that of as many independent trials as give its error, and
+    Student's interval if it is not in [0, 1].
+
+    Parameters
+    ----------
+    low, high
+        Always 0 and 1.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    counts_events: ClassVar[bool] = True
+    is_proportion: ClassVar[bool] = True
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        share = influence.estimate
+        if influence.plain is None:
+            return wilson(share, influence.trials, level=level)
+        trials = independent_trials(share, mcse, influence.trials)
+        freedom = influence._replace(trials=trials).n_independent - 1
+        inside = (share >= 0) & (share <= 1)
+        of_share = wilson(np.where(inside, share, np.nan), trials, level=level)
+        normal = student(share, mcse, freedom, level=level)
+        pairs = zip(of_share, normal, strict=True)
+        return Interval(*(np.where(inside, inner, outer) for inner, outer in pairs))
+
+    def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+        is_end = (influence.estimate == self.low) | (influence.estimate == self.high)
+        with np.errstate(all="ignore"):
+            cautious = cautious_binomial_error(np.clip(influence.estimate, 0, 1), influence.trials)
+        return np.where(is_end & np.isfinite(mcse), cautious, mcse)
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        with np.errstate(all="ignore"):
+            return np.asarray(1 / np.asarray(influence.trials, float))
+
+
+def independent_trials(
+    share: Float[np.ndarray, " *cells"],
+    mcse: Float[np.ndarray, " *cells"],
+    trials: Float[np.ndarray, " *cells"],
+) -> Float[np.ndarray, " *cells"]:
+    """Trials of a share of independent replicates with this error: share (1 - share)/mcse^2.
+
+    If the error is 0, as for a share of 0, these are `trials`.
+    """
+    with np.errstate(all="ignore"):
+        found = np.asarray(share * (1 - share) / (mcse * mcse))
+    return np.where(np.isfinite(found) & (found > 0), found, trials)
+
+
+END = 1e-12  # relative to the range: a smaller distance from an end is rounding
+
+
+@dataclass(frozen=True)
+class ScaledInterval(StudentInterval):
+    """Wilson's interval of the relative position between `low` and `high`.
+
+    The number of trials is the one that has this error.
+
+    Parameters
+    ----------
+    trials
+        Independent trials behind an estimate at an end. Default: the number of replicates.
+    """
+
+    trials: Float[np.ndarray, " *cells"] | None = None
+    counts_events: ClassVar[bool] = True
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        share, is_end = self._share(influence), self._is_end(influence)
+        width, at_end = self.high - self.low, self._trials(influence)
+        with np.errstate(all="ignore"):
+            trials = share * (1 - share) * (width / mcse) ** 2
+        trials = np.where(is_end | ~(np.isfinite(trials) & (trials > 0)), at_end, trials)
+        share, freedom = np.where(is_end, np.rint(share), share), influence.n_independent - 2
+        limits = wilson(share, trials, level=level, df=freedom)
+        known = (np.where(np.isnan(mcse), np.nan, self.low + width * end) for end in limits)
+        return self.within(Interval(*known))
+
+    def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+        alike = (mcse == 0) | self._is_end(influence)
+        with np.errstate(all="ignore"):
+            cautious = cautious_binomial_error(self._share(influence), self._trials(influence))
+        width = self.high - self.low
+        return np.where(alike & np.isfinite(mcse), width * cautious, mcse)
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        with np.errstate(all="ignore"):
+            return np.asarray((self.high - self.low) / self._trials(influence))
+
+    def _trials(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        return np.asarray(influence.trials if self.trials is None else self.trials, float)
+
+    def _share(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        """The relative position of the estimate."""
+        position = np.asarray(influence.estimate, float) - self.low
+        return np.clip(position / (self.high - self.low), 0.0, 1.0)
+
+    def _is_end(self, influence: Influence) -> Bool[np.ndarray, " *cells"]:
+        """Whether the estimate is at an end, up to rounding."""
+        share = (np.asarray(influence.estimate, float) - self.low) / (self.high - self.low)
+        is_low, is_high = (share >= 0) & (share <= END), np.abs(share - 1) <= END
+        return np.asarray(is_low | is_high)
+
+
+class Proportion(NamedTuple):
+    """A share of replicates and its denominator, the number of trials."""
+
+    value: Float[np.ndarray, " *cells"]
+    trials: Float[np.ndarray, " *cells"]
+
+
+@dataclass(frozen=True)
+class RatioInterval(StudentInterval):
+    """Interval of a ratio of two independent proportions, from Wilson's interval of each.
+
+    Parameters
+    ----------
+    low
+        Always 0.
+    above, below
+        The two proportions. Without them it is Student's interval.
+    """
+
+    low: float = 0.0
+    above: Proportion | None = None
+    below: Proportion | None = None
+    counts_events: ClassVar[bool] = True
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        if self.above is None or self.below is None:
+            return super().limits(influence, mcse, level=level)
+        of_each = (wilson(*side, level=level) for side in (self.above, self.below))
+        return self.within(of_ratio(self.above.value, self.below.value, *of_each))
+
+    def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+        if self.above is None or self.below is None:
+            return mcse
+        with np.errstate(all="ignore"):
+            above, below = (cautious_binomial_error(*side) for side in (self.above, self.below))
+            cautious = np.hypot(above, influence.estimate * below) / self.below.value
+        return np.where((mcse == 0) & np.isfinite(mcse), cautious, mcse)
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        if self.above is None or self.below is None:
+            return super().one_event(influence)
+        with np.errstate(all="ignore"):
+            moves = np.hypot(1 / self.above.trials, influence.estimate / self.below.trials)
+            return np.asarray(moves / self.below.value)

@@ -9,8 +9,9 @@ from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures.columns import Columns, Operand, Sample, check_none, names_in, operand
 from simstudy.measures.core import BINOMIAL, WITHIN, Formula, Influence
-from simstudy.measures.moments import MomentMeasure, only, share
-from simstudy.measures.remarks import of_both
+from simstudy.measures.intervals import WilsonInterval
+from simstudy.measures.moments import Means, MomentMeasure, only, share
+from simstudy.measures.warnings import of_both
 from simstudy.validation import unmasked
 
 EVENTS = Formula("Σ1(event)/n", BINOMIAL)
@@ -59,7 +60,7 @@ def proportion(
             reads=reads,
             terms=lambda columns: (event(columns),),
             value=only,
-            bounds="wilson",
+            interval=WilsonInterval(),
             ddof=0,
             axes=axes,
             by_cell=by_cell,
@@ -71,7 +72,7 @@ def proportion(
         terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
         value=share,
         trials=lambda means, n: means[1] * n,
-        bounds="wilson",
+        interval=WilsonInterval(),
         ddof=0,
         axes=axes,
         undefined=f"no replicate has {given}",
@@ -124,13 +125,16 @@ class LevelShare(MomentMeasure):
         return super().sample(columns, keep=keep)
 
     @property
-    def remarks(self) -> bool:
+    def warns(self) -> bool:
         return True
 
-    def doubts(self, influence: Influence, mcse: np.ndarray) -> np.ndarray | None:
+    def _influence(
+        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
+    ) -> Influence:
+        influence = super()._influence(means, n, n_failed, psi)
         never = (influence.estimate == 0) & (influence.n_rep > 0)
         text = f"no replicate has {self.level!r}: is it a value of {self.column!r}?"
-        return of_both(super().doubts(influence, mcse), np.where(never, text, ""))
+        return influence._replace(warning=of_both(influence.warning, np.where(never, text, "")))
 
     def _is_level(self, column: np.ndarray) -> np.ndarray:
         """1 for the level, 0 for another value, NaN if there is none."""

@@ -10,7 +10,7 @@ from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names_in, operand, total
-from simstudy.measures.core import INFLUENCE, Estimates, Formula, Influence, Measure, standard_error
+from simstudy.measures.core import INFLUENCE, Estimates, Formula, Influence, Measure
 from simstudy.measures.coverage import effective_trials
 from simstudy.measures.proportions import probabilities
 
@@ -133,25 +133,15 @@ class _Quantile(Measure):
         data = self.sample(columns)
         x = self._values(data)
         ordered, sd = np.sort(x, axis=0), np.sqrt(self.p * (1 - self.p) / np.maximum(data.n, 1))
-        if self.group_size > 1:
-            sd = self._sd_of_share_below(x, report)
         lower, upper = intervals.normal(self.p, sd, level=level)
         below, above = (quantile_at(ordered, data.n, end) for end in (lower, upper))
         known = ~np.isnan(below)
-        n = data.n / self.group_size
-        below = np.where(known & ((1 - self.p) ** n > 1 - level), -np.inf, below)
-        above = np.where(known & (self.p**n > 1 - level), np.inf, above)
+        below = np.where(known & ((1 - self.p) ** data.n > 1 - level), -np.inf, below)
+        above = np.where(known & (self.p**data.n > 1 - level), np.inf, above)
         alike = (report.mcse == 0) & (above > below)  # values about the quantile are equal
         mcse = np.where(alike, _error_of(below, above, level), report.mcse)
         reason = np.where(np.isnan(mcse) & alike, BEYOND, report.reason)
-        return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, remark=None)
-
-    def _sd_of_share_below(self, x: np.ndarray, report: Estimates) -> np.ndarray:
-        """Standard error of the share below the quantile, for replicates in groups."""
-        below = np.where(np.isnan(x), np.nan, (x <= report.estimate) - self.p)
-        n = report.n_rep
-        share = Influence(report.estimate, below, n, report.n_failed, n.astype(float))
-        return standard_error(self.over_groups(share), ddof=0)
+        return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, warning=None)
 
     def _values(self, data: Sample) -> np.ndarray:
         """Values of the column, or their distances from the truth; NaN if not used."""
@@ -260,7 +250,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
         name=name or f"outlier_rate_{column}",
         formula=Formula("Σ1(far from the median, in robust standard deviations)/n", INFLUENCE),
         reads=(column,),
-        bounds="wilson",
+        interval=intervals.WilsonInterval(),
         ddof=0,
         by_cell=True,
         beyond=float(beyond),

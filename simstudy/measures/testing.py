@@ -21,6 +21,7 @@ from simstudy.measures.columns import (
     operand,
 )
 from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.intervals import WilsonInterval
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,
@@ -241,7 +242,7 @@ def type_s_rate(
     made = _among_significant(
         wrong_sign, formula, estimate, truth, significant, se, alpha, df, name
     )
-    return replace(made, bounds="wilson", ddof=0)
+    return replace(made, interval=WilsonInterval(), ddof=0)
 
 
 def exaggeration(
@@ -372,7 +373,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
         derive=derive,
         terms=terms,
         value=only,
-        bounds="wilson",
+        interval=WilsonInterval(),
         ddof=0,
     )
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from pickle import PicklingError
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
@@ -41,7 +40,7 @@ from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
-START_SECONDS = 2.0  # time to start a worker process and to import the plotting libraries
+FIGURES_PER_WORKER = 3  # a process starts and imports the plotting libraries in their time
 NO_DATA_ERRORS = (FigureError, StudyError, LookupError)  # the run lacks data for the output
 
 
@@ -271,39 +270,18 @@ def _manifest(
     }
 
 
-# ---------------------------------------------------------------- figures and tables
 def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list[Artefact]:
-    """Draw all figures for which the run has data.
-
-    The first figures are drawn in this process, until their times show that starting workers saves
-    time.
-    """
-    draw, names = _Draw(result, folder, pdf), list(result.details.figures)
-    drawn: list[Artefact] = []
-    start = time.perf_counter()
-    for at, name in enumerate(names):
-        seconds = (time.perf_counter() - start) / max(at, 1)
-        n_left = len(names) - at
-        n_workers = min(n_jobs, n_left) if at and isinstance(folder, Path) else 1
-        if seconds * (n_left - n_left / n_workers) > START_SECONDS:
-            return [*drawn, *_in_workers(draw, names[at:], n_workers)]
-        drawn.append(draw(name))
-    return drawn
-
-
-def _in_workers(draw: Callable[[str], Artefact], names: Sequence[str], n_jobs: int) -> list[Any]:
-    """Draw figures in worker processes; if one dies, each figure in its own process."""
+    """Draw all figures for which the run has data, in workers if they are many."""
     from joblib import Parallel, delayed
 
-    try:
-        return list(Parallel(n_jobs)(map(delayed(draw), names)))
-    except PicklingError:  # a figure that only this process can make
-        return list(map(draw, names))
-    except Exception as error:  # a worker died: it was killed, or ran out of memory
-        if len(names) == 1:
-            return [Artefact(names[0], why_not=f"its process ended ({type(error).__name__})",
-                             failed=True)]  # fmt: skip
-        return [artefact for name in names for artefact in _in_workers(draw, [name], 2)]
+    draw, names = _Draw(result, folder, pdf), list(result.details.figures)
+    n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
+    if n_workers > 1 and isinstance(folder, Path):
+        try:
+            return list(Parallel(n_workers)(map(delayed(draw), names)))
+        except Exception:  # a figure that only this process can make, or a worker was killed
+            forget_unfinished(folder / FIGURES)
+    return list(map(draw, names))
 
 
 @dataclass

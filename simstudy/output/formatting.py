@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simstudy.analysis.frames import DATA, IN_ALL, TIMED
+from simstudy.analysis.precision import spent
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import factor_names
+from simstudy.analysis.summary import MEASURE, factor_names
 from simstudy.atomic_files import write_bytes
 from simstudy.design.plan import Plan, factors_in
 from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
+from simstudy.measures import OutlierRate
 from simstudy.remote import Place
-
-if TYPE_CHECKING:
-    from simstudy.analysis.result import Result
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 MIN_COUNT = {"d": 2.0, "h": 2.0, "min": 2.0}  # least number of a unit; others: 1 when rounded
@@ -76,9 +76,7 @@ def format_time(seconds: float) -> str:
 
 
 def format_run_time(result: Result) -> str:
-    """The time of drawing, and the slowest method and scenario; empty if not timed."""
-    from simstudy.analysis.frames import DATA, IN_ALL, TIMED
-
+    """The time of drawing, in all and by method; empty if not timed."""
     seconds = result.seconds
     in_all = 0.0 if seconds.empty else seconds[IN_ALL].sum()
     if not in_all > 0:  # blocks that killed their processes are not timed
@@ -87,41 +85,13 @@ def format_run_time(result: Result) -> str:
     if axis:
         each = seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
         costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
-        names = ("its data" if name == DATA else name for name in costs.index)
-        costs_shown = map(format_time, costs)
-        named = [f"{name} {cost}" for name, cost in zip(names, costs_shown, strict=True)]
+        named = (f"{'its data' if n == DATA else n} {format_time(s)}" for n, s in costs.items())
         parts.append("a replicate takes " + format_names(named))
-    most = _most_expensive(result)
-    return "; ".join([*parts, most] if most else parts)
-
-
-def _most_expensive(result: Result) -> str:
-    """The scenario, or method in it, that took most of this run; empty if there is only one.
-
-    Each block counts with the shortest time of its kind, since the first may include compilation.
-    """
-    from simstudy.design.plan import factors_in
-
-    plan, outcome = result.plan.work_units, result.outcome
-    costs = {
-        key: seconds * outcome.spent[key].n_blocks
-        for key, seconds in outcome.seconds_per_block.items()
-        if key in outcome.spent and key in plan.keys
-    }
-    in_all = sum(costs.values())
-    if len(costs) < 2 or not in_all > 0:
-        return ""
-    key = max(costs, key=lambda each: costs[each])
-    rows = [factors_in(plan, plan.keys[each]) for each in costs]
-    most = factors_in(plan, plan.keys[key])
-    where = (f"{n} {value}" for n, value in most.items() if len({str(r.get(n)) for r in rows}) > 1)
-    return f"most ({costs[key] / in_all:.0%}) at {', '.join(where)}"
+    return "; ".join(parts)
 
 
 def format_precision(result: Result) -> str:
     """Whether the precision targets were reached, and the replicates saved."""
-    from simstudy.analysis.precision import spent
-
     taken = spent(result, result.details.targets)
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
@@ -133,9 +103,6 @@ def format_precision(result: Result) -> str:
 
 def format_outliers(result: Result) -> list[str]:
     """The number of outliers, by measure; empty if there are none."""
-    from simstudy.analysis.summary import MEASURE
-    from simstudy.measures import OutlierRate
-
     texts = []
     for measure in result.details.measures:
         if isinstance(measure, OutlierRate):
@@ -150,7 +117,6 @@ def format_outliers(result: Result) -> list[str]:
     return texts
 
 
-# ---------------------------------------------------------------- frames
 SCENARIOS = "scenarios.parquet"
 CELLS = "cells.parquet"  # only for studies with axes
 
@@ -192,7 +158,6 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     return [folder / name for name in tables]
 
 
-# ---------------------------------------------------------------- tables for files
 def scenario_table(plan: Plan) -> pa.Table:
     """The factors of every scenario, with its key."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]

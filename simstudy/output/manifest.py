@@ -10,7 +10,6 @@ import subprocess
 import sysconfig
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
-from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
@@ -57,18 +55,21 @@ def facts_of(result: Result) -> dict[str, Any]:
 def facts_of_blocks(result: Result) -> dict[str, Any]:
     """The manifest's facts about what was drawn, without any measure."""
     plan = result.plan
+    sizes = dict(result.n_rep)
+    parts = (part for unit in plan.work_units.scenarios for part in data_parts(unit))
+    data = {part.name: part.sha256 for part in parts}
     return {
         "study": plan.name,
         "question": "",
         "seed": plan.seed,
         "config": {},
         "scenarios": len(plan.scenarios),
-        "replicates_per_scenario": replicates_asked(result),
-        "replicates": int(sum(result.n_rep.values())),
+        "replicates_per_scenario": sizes if len({*sizes.values()}) > 1 else max(sizes.values()),
+        "replicates": int(sum(sizes.values())),
         "failed_replicates": result.n_failed,
         INPUTS: {"blocks": _blocks_of(result)},
         **_compared(result),
-        **_data_of(plan),
+        **({"data": dict(sorted(data.items()))} if data else {}),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
 
@@ -88,44 +89,30 @@ def _compared(result: Result) -> dict[str, Any]:
     return {"compared": found} if found else {}
 
 
-def _data_of(plan: Plan) -> dict[str, Any]:
-    """The data of scenarios and methods, by name, with content hashes."""
-    parts = {
-        part.name: part.sha256 for drawn in plan.work_units.scenarios for part in data_parts(drawn)
-    }
-    return {"data": dict(sorted(parts.items()))} if parts else {}
-
-
 def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
     """The facts about drawing: seconds, dates, findings, warnings.
 
     A run that drew nothing keeps the facts of the previous manifest.
     """
-    outcome, in_all = (
-        result.outcome,
-        sum(each.own + each.data for each in result.details.spent.values()),
-    )
-    known = {**previous.get("seconds_per_replicate", {}), **result.details.seconds_by_method}
+    outcome, details = result.outcome, result.details
+    known = previous.get("seconds_per_replicate", {}) | details.seconds_by_method
     names = [method.name for method in result.plan.methods if method.name in known]
-    last_run = {
+    facts = {
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
         "seconds_per_replicate": {name: known[name] for name in names},
-    }
-    noticed = outcome.warnings
-    drew_nothing = not outcome.n_blocks and not result.details.repeat_command
-    if drew_nothing and "blocks_computed" in previous:
-        last_run = {name: previous[name] for name in last_run if name in previous}
-        noticed = noticed or previous.get("noticed", [])
-    facts = last_run | {
-        "core_seconds": round(in_all, 3),
-        DRAWN: list(result.details.times or ()),
-        "noticed": noticed,
-        "notes": outcome.notes or (previous.get("notes", []) if drew_nothing else []),
+        "core_seconds": round(sum(each.own + each.data for each in details.spent.values()), 3),
+        DRAWN: list(details.times or ()),
+        "noticed": outcome.warnings,
+        "notes": outcome.notes,
         "warnings": int(result.warnings["replicates"].sum()),
     }
-    optional = ("seconds_per_replicate", "noticed", "notes", "core_seconds", DRAWN, "warnings")
-    return {name: text for name, text in facts.items() if text or name not in optional}
+    if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
+        kept = ("wall_seconds", "blocks_computed", "seconds_per_replicate")
+        facts |= {name: previous[name] for name in kept if name in previous}
+        facts |= {name: facts[name] or previous.get(name) for name in ("noticed", "notes")}
+    always = ("wall_seconds", "blocks_computed")
+    return {name: fact for name, fact in facts.items() if fact or name in always}
 
 
 def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
@@ -159,12 +146,6 @@ def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
     return study_folder(result.folder) / REPLICATES, store
 
 
-def replicates_asked(result: Result) -> int | dict[str, int]:
-    """The number of replicates, or the numbers by scenario if they differ."""
-    numbers = set(result.n_rep.values())
-    return numbers.pop() if len(numbers) == 1 else dict(result.n_rep)
-
-
 def digest_of_summary(summary: pd.DataFrame) -> str:
     """The hash of a summary, equal on two machines if all numbers are."""
     whole = hashlib.sha256()
@@ -177,7 +158,6 @@ def digest_of_summary(summary: pd.DataFrame) -> str:
     return whole.hexdigest()[:32]
 
 
-# ---------------------------------------------------------------- unpublished runs
 def explain_folder(result: Result) -> None:
     """Write the scenarios, the cells and a manifest to the folder of the blocks.
 
@@ -193,10 +173,17 @@ def explain_folder(result: Result) -> None:
     if folder is None:
         return
     with translate_io_errors(folder), folder_lock(folder):
-        previous = read_json(folder / MANIFEST)
-        is_ours = previous is None or is_unpublished(previous)
-        if is_ours and not _is_explained(folder, result):
-            _write(folder, previous or {}, result)
+        previous = read_json(folder / MANIFEST) or {}
+        if (previous and not is_unpublished(previous)) or _is_explained(folder, result):
+            return
+        clear_outputs(folder)
+        is_external = bool(result.details.repeat_command)
+        files = write_frames(result, folder, frames_of(result) if is_external else {})
+        libraries = result.details.provenance.only(result.details.unit_sizes).libraries
+        content = (facts_of if is_external else facts_of_blocks)(result) | program(libraries)
+        content |= facts_of_drawing(result, previous)
+        content |= {"published": False, "files": hashes_of(folder, files)}
+        write_manifest(folder, content)
 
 
 def _is_explained(folder: Place, result: Result) -> bool:
@@ -212,23 +199,10 @@ def _is_explained(folder: Place, result: Result) -> bool:
     return is_same and all(file_hash(folder / name) == digest for name, digest in files)
 
 
-def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
-    """Write all files between removing and writing the manifest."""
-    clear_outputs(folder)
-    is_external = bool(result.details.repeat_command)
-    files = write_frames(result, folder, frames_of(result) if is_external else {})
-    owner = result.details.provenance
-    libraries = owner.only(result.details.unit_sizes).libraries
-    content = (facts_of if is_external else facts_of_blocks)(result) | program(libraries)
-    content |= facts_of_drawing(result, previous)
-    content |= {"published": False, "files": hashes_of(folder, files)}
-    write_manifest(folder, content)
-
-
-# ---------------------------------------------------------------- environment
 MAX_FILES = 20  # modified files that are listed by name
 GIT_SECONDS = 10.0  # timeout of a git command
 GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set by git hooks
+LIBRARIES = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
 
 
 def environment(
@@ -254,10 +228,12 @@ def environment(
     """
     if files is None:
         files = Path(__file__).parents[1].rglob("*.py")
+    installed = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
     by_root: dict[Path | None, list[Path]] = {}
     for path in sorted({Path(file).resolve() for file in files}):
-        if not any(map(path.is_relative_to, _library_folders())):
-            by_root.setdefault(_repository_of(path), []).append(path)
+        if not any(map(path.is_relative_to, installed)):
+            root = next((above for above in path.parents if (above / ".git").exists()), None)
+            by_root.setdefault(root, []).append(path)
     loose = sorted({path.name for path in by_root.pop(None, [])})[:MAX_FILES]
     states = [_git_state(root, paths) for root, paths in by_root.items() if root]
     return {
@@ -279,19 +255,8 @@ def program(libraries: Mapping[str, str]) -> dict[str, Any]:
 
 def library_versions() -> dict[str, str]:
     """The versions of libraries that numbers or figures depend on."""
-    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-    versions = {name: library_version(name) for name in names}
+    versions = {name: library_version(name) for name in LIBRARIES}
     return {name: version for name, version in versions.items() if version != "unknown"}
-
-
-@cache
-def _library_folders() -> set[Path]:
-    return {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
-
-
-def _repository_of(file: Path) -> Path | None:
-    """The nearest folder with a `.git` file or folder."""
-    return next((above for above in file.parents if (above / ".git").exists()), None)
 
 
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
@@ -299,19 +264,22 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
 
     Empty if git fails. Git does not write to the repository.
     """
-    names = sorted(path.relative_to(root).as_posix() for path in files)
-    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs"]
-    command += ["status", "--porcelain=v2", "--branch", "--no-renames", "-z"]
-    command += ["--untracked-files=all", "--ignored=traditional", "--", *names]
+    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs", "status"]
+    command += ["--porcelain=v2", "--branch", "--no-renames", "-z", "--untracked-files=all"]
+    command += ["--ignored=traditional", "--"]
+    command += sorted(path.relative_to(root).as_posix() for path in files)
     here = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
+    asked: dict[str, Any] = {
+        "capture_output": True,
+        "check": True,
+        "timeout": GIT_SECONDS,
+        "env": here,
+    }
     try:
-        output = subprocess.run(
-            command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
-        ).stdout
+        lines = subprocess.run(command, **asked).stdout.decode(errors="replace").split("\0")
     except (OSError, subprocess.SubprocessError):
         return {}
-    lines = output.decode(errors="replace").split("\0")
-    (commit,) = (words[2] for words in map(str.split, lines) if words[:2] == ["#", "branch.oid"])
+    (commit,) = (line.split()[2] for line in lines if line.startswith("# branch.oid"))
     n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
     changed = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[:1] in n_before}
     modified = sorted(changed)[:MAX_FILES]
@@ -319,7 +287,6 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     return {**state, "modified_files": modified} if modified else {**state}
 
 
-# ---------------------------------------------------------------- whether outputs are up to date
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 

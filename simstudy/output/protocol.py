@@ -38,9 +38,6 @@ RECORD, TEXT = PROTOCOL, "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
 PLACE = "[to fill in: "  # first words of a gap that the author must fill in
 
-Planned = dict[str, Any]
-"""A planned or completed study as plain data; `precision` holds Monte Carlo errors to reach."""
-
 
 class Headings(NamedTuple):
     """An experiment's docstring by heading: question, ADEMP headings, rest."""
@@ -57,32 +54,25 @@ def headings_of(about: str) -> Headings:
     return Headings("".join(texts[:1]), texts[1:], list(zip(parts[::2], parts[1::2], strict=True)))
 
 
-# ---------------------------------------------------------------- planned and done
 class Row(NamedTuple):
-    """One planned item and the completed one; `detail` names the differences."""
+    """One planned item and the completed one."""
 
     what: str
     planned: str
     done: str
     differs: bool
-    detail: str = ""
 
     def __str__(self) -> str:
-        detail = f" ({self.detail})" if self.detail else ""
-        return f"{self.what}: planned {self.planned}, done {self.done}{detail}"
+        return f"{self.what}: planned {self.planned}, done {self.done}"
 
 
 def plan_of(
     plan: Plan, measures: Sequence[Measure], sizes: Sequence[int], precision: Mapping[str, Any]
-) -> Planned:
+) -> dict[str, Any]:
     """A planned or a completed study as plain data.
 
-    Parameters
-    ----------
-    sizes
-        Replicates of each scenario.
-    precision
-        Monte Carlo errors to reach, by measure, as typed.
+    `sizes` are the replicates of each scenario, `precision` the Monte Carlo errors to reach, by
+    measure, as typed.
     """
     codes = compute_provenance(plan).of_blocks.codes
     units = {
@@ -106,31 +96,28 @@ def plan_of(
     return dict(json.loads(json.dumps(content, default=str)))  # the types of a JSON file
 
 
-def compare(planned: Planned, done: Planned) -> list[Row]:
+def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
     """Compare the planned and the completed study, row by row; without precision."""
-    both = planned["code"].keys() & done["code"].keys()  # other methods are listed already
-    planned, done = (
-        one | {"code": {name: one["code"][name] for name in one["code"] if name in both}}
-        for one in (planned, done)
-    )
-    names = [name for name in {**planned, **done} if name != "precision"]
-    return [_row(name, planned.get(name, {}), done.get(name, {})) for name in names]
-
-
-def _row(name: str, planned: Any, done: Any) -> Row:
-    if not (isinstance(planned, dict) and isinstance(done, dict)):
-        return Row(name, str(planned), str(done), planned != done)
-    changes = {
-        "left out": [each for each in planned if each not in done],
-        "added": [each for each in done if each not in planned],
-        "computed otherwise": [n for n in planned if n in done and planned[n] != done[n]],
-    }
-    detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
-    old, new = (
-        f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
-        for each in (planned, done)
-    )
-    return Row(name, old, new, bool(detail), detail)
+    rows = []
+    for name in [name for name in {**planned, **done} if name != "precision"]:
+        old, new = planned.get(name, {}), done.get(name, {})
+        if not (isinstance(old, dict) and isinstance(new, dict)):
+            rows.append(Row(name, str(old), str(new), old != new))
+            continue
+        if name == "code":  # other methods are listed already
+            old, new = ({n: each[n] for n in each if n in old and n in new} for each in (old, new))
+        changes = {
+            "left out": [each for each in old if each not in new],
+            "added": [each for each in new if each not in old],
+            "computed otherwise": [n for n in old if n in new and old[n] != new[n]],
+        }
+        detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
+        shown = [
+            f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
+            for each in (old, new)
+        ]
+        rows.append(Row(name, shown[0], shown[1] + f" ({detail})" * bool(detail), bool(detail)))
+    return rows
 
 
 def _precision_row(name: str, goal: Any, result: Result) -> Row:
@@ -139,14 +126,13 @@ def _precision_row(name: str, goal: Any, result: Result) -> Row:
     if name not in [measure.name for measure in result.details.declared]:
         return Row(name, planned, "not measured", differs=True)
     (target,) = read_targets({name: goal}, result.details.declared)
-    short = precision_ratios(result, [target])
-    n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
-    done = f"{100 * error:.3g}%" if target.relative else number(error)
-    detail = f"more in {n_short:,} of {len(short):,} scenarios" if n_short else ""
-    return Row(name, planned, f"at most {done}", bool(n_short), detail)
+    ratios = precision_ratios(result, [target])
+    n_short, error = sum(r > MARGIN for r in ratios.values()), target.mcse * max(ratios.values())
+    done = f"at most {100 * error:.3g}%" if target.relative else f"at most {number(error)}"
+    detail = f" (more in {n_short:,} of {len(ratios):,} scenarios)" * bool(n_short)
+    return Row(name, planned, done + detail, bool(n_short))
 
 
-# ---------------------------------------------------------------- the protocol
 @dataclass(frozen=True)
 class Protocol:
     """A preregistration; prints as Markdown.
@@ -160,7 +146,7 @@ class Protocol:
     """
 
     name: str
-    planned: Planned
+    planned: dict[str, Any]
     written: str
     was_drawn: bool
     markdown: str
@@ -251,7 +237,6 @@ def read_protocol(folder: Place) -> Protocol | None:
     )
 
 
-# ---------------------------------------------------------------- text of the protocol
 def protocol_of(
     plan: Plan,
     measures: Sequence[Measure],
@@ -281,16 +266,21 @@ def protocol_of(
         each.measure: f"{100 * each.mcse:g}%" if each.relative else each.mcse for each in targets
     }
     planned = plan_of(plan, measures, [n_rep], precision)
-    made = Protocol(
-        plan.name, planned, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), was_drawn, ""
-    )
+    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    made = Protocol(plan.name, planned, written, was_drawn, "")
     env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     env.filters |= {"code": _code, "prose": _prose, "number": number, "n": "{:,}".format}
     env.filters |= {"pipes": lambda text: text.replace("|", "\\|"), "about": _about}
+    question, paragraphs, parts = headings_of(about)
+    levels: dict[str, dict[str, dict[str, None]]] = {}  # by class of scenarios and factor
+    for scenario in plan.scenarios:
+        of_class = levels.setdefault(type(scenario).__name__, {})
+        for name, value in factors_of(scenario).items():
+            of_class.setdefault(name, {})[str(value)] = None
     text = env.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         plan=plan, measures=measures, n_rep=n_rep, precision=precision, made=made,
-        code_hash=short_hash(json.dumps(planned["code"])), headings=headings_of(about),
-        parts=dict(headings_of(about).parts), levels_of=levels_of(plan), **facts,
+        code_hash=short_hash(json.dumps(planned["code"])), question=question,
+        paragraphs=paragraphs, parts=dict(parts), levels=levels, **facts,
     )  # fmt: skip
     return replace(made, markdown=re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
@@ -304,16 +294,6 @@ def _code(text: object) -> str:
 def _prose(text: str) -> str:
     """A user's paragraphs, escaped."""
     return "\n\n".join(escaped(part) for part in text.split("\n\n") if part.strip())
-
-
-def levels_of(plan: Plan) -> dict[str, dict[str, dict[str, None]]]:
-    """The levels of the factors, as text, by class of scenarios and factor."""
-    kinds: dict[str, dict[str, dict[str, None]]] = {}
-    for scenario in plan.scenarios:
-        levels = kinds.setdefault(type(scenario).__name__, {})
-        for name, value in factors_of(scenario).items():
-            levels.setdefault(name, {})[str(value)] = None
-    return kinds
 
 
 def _about(method: Any) -> str:

@@ -176,8 +176,8 @@ def has_text(errors: np.ndarray) -> np.ndarray:
 
 def values_per_row(table: pa.Table) -> int:
     """Return the average number of values in a row of a column, at least 1."""
-    n_cells = max(1, table.num_rows * table.num_columns)
-    n_values: int = table.nbytes // (8 * n_cells)
+    n_cells: int = max(1, table.num_rows * table.num_columns)
+    n_values = int(table.nbytes) // (8 * n_cells)
     return max(1, n_values)
 
 

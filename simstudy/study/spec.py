@@ -15,6 +15,7 @@ from simstudy.engine.methods import EachReplicate
 from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure, MeasureContext
+from simstudy.measures.groups import bind
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_file_name, check_whole, file_name
 
@@ -130,7 +131,7 @@ class StudySpec:
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
         context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
-        return tuple(measure.bind(context) for measure in self.measures)
+        return tuple(bind(measure, context) for measure in self.measures)
 
     def plan(self, seed: int = 1) -> Plan:
         """The plan of the study, without the number of replicates."""
@@ -157,7 +158,7 @@ REPLICATE_COLUMNS = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "
 RESERVED_NAMES = (*REPLICATE_COLUMNS, "data")
 SUMMARY_COLUMNS = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
-    *("variance_reduction", "n_effective", "remark"),
+    *("variance_reduction", "n_effective", "warning"),
 )
 SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
 

@@ -1,21 +1,37 @@
-"""A table as cells of text, for Markdown and for the terminal."""
+"""A table as cells of text, and its forms: Markdown, plain text, HTML, LaTeX."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable
 from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
 from simstudy.lazy import pd
-from simstudy.tables.rounding import RoundedToError
 
-NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
-SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # characters with a meaning in Markdown
 GAP: Final = "  "  # between columns in a terminal
 MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
-THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
+SKIP: Final = "\\par\\smallskip\n"
+END: Final = "\\end{table}\n"
+NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?")
+MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
+SIGNS: Final = (  # each followed by its name in LaTeX
+    "×times ·cdot ±pm ≤le ≥ge ≠ne ≈approx ∞infty √surd →to ∈in αalpha βbeta γgamma δdelta "
+    "εepsilon ζzeta ηeta θtheta ιiota κkappa λlambda μmu νnu ξxi πpi ρrho σsigma τtau υupsilon "
+    "φphi χchi ψpsi ωomega ΓGamma ΔDelta ΘTheta ΛLambda ΞXi ΠPi ΣSigma ΥUpsilon ΦPhi ΨPsi ΩOmega"
+)
+LATEX: Final = str.maketrans(
+    dict.fromkeys(range(32))  # control characters are left out
+    | {letter: f"\\{letter}" for letter in "{}$&#%_"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "′": "$'$"}
+    | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
+    | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+    | {"⁻": r"\textsuperscript{$-$}"}
+)
 
 
 class Heading(NamedTuple):
@@ -33,42 +49,26 @@ class Grid(NamedTuple):
     caption: str
     notes: tuple[str, ...] = ()
 
-
-def format_cell(cell: str | RoundedToError) -> str:
-    """A text, or a number with its error in parentheses."""
-    if isinstance(cell, str):
-        return cell
-    value, error = map(format_digits, cell)
-    return f"{value} ({error})" if error else value
+    def frame(self) -> pd.DataFrame:
+        """The cells as a frame of texts."""
+        names = pd.Index([heading.text for heading in self.headings], dtype=object)
+        return pd.DataFrame(self.rows, columns=names, dtype=object)
 
 
-def format_digits(digits: str) -> str:
-    """A rounded number with commas between thousands; a sign for NaN and infinity."""
-    whole, point, rest = digits.partition(".")
-    return NAMED.get(digits) or THOUSANDS.sub(",", whole) + point + rest
-
-
-# ---------------------------------------------------------------- text
 def as_markdown(grid: Grid) -> str:
     """Format as Markdown: caption, table, notes.
 
     The pipe syntax is that of GitHub, Pandoc and Jupyter.
     """
-    heads = [escaped(heading.text) for heading in grid.headings]
-    rows = [list(map(escaped, row)) for row in grid.rows]
-    widths = [max(*map(len, column), 3) for column in zip(heads, *rows, strict=True)]
+    shown = _mapped(grid, escaped)
+    widths = [max(width, 3) for width in _widths(shown)]
+    rule = ["-" * width for width in widths]
     rule = [
-        "-" * (width - 1) + ":" if heading.is_number else "-" * width
-        for heading, width in zip(grid.headings, widths, strict=True)
+        f"{line[1:]}:" if h.is_number else line for line, h in zip(rule, grid.headings, strict=True)
     ]
-    lines = [f"| {' | '.join(_placed(row, widths, grid))} |" for row in (heads, rule, *rows)]
-    parts = [escaped(grid.caption), "\n".join(lines), *map(escaped, grid.notes)]
-    return "\n\n".join(parts) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Escape a text for Markdown, in one line."""
-    return SPECIAL.sub(r"\\\1", _in_one_line(text))
+    head, *rows = (f"| {' | '.join(row)} |" for row in _padded(shown, widths))
+    table = "\n".join([head, f"| {' | '.join(rule)} |", *rows])
+    return "\n\n".join([shown.caption, table, *shown.notes]) + "\n"
 
 
 def as_text(grid: Grid, width: int | None = None) -> str:
@@ -79,56 +79,116 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     width
         Letters in a line: texts of the first column are folded to fit. Default: no folding.
     """
-    heads = [_in_one_line(heading.text) for heading in grid.headings]
-    rows = [list(map(_in_one_line, row)) for row in grid.rows]
-    first, *others = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    shown = _mapped(grid, _in_one_line)
     if width is not None:
-        left = width - sum(others) - len(GAP) * len(others)
-        first = min(first, max(left, MIN_FIRST_WIDTH))
-    widths = [first, *others]
-    rule = GAP.join("-" * width for width in widths)
-    head, *lines = [
-        GAP.join(_placed(row, widths, grid)).rstrip()
-        for whole in (heads, *rows)
-        for row in _folded(whole, first)
+        others = sum(_widths(shown)[1:]) + len(GAP) * (len(shown.headings) - 1)
+        first = max(width - others, MIN_FIRST_WIDTH)
+        shown = shown._replace(rows=[line for row in shown.rows for line in _folded(row, first)])
+    widths = _widths(shown)
+    head, *rows = (GAP.join(row).rstrip() for row in _padded(shown, widths))
+    table = "\n".join([head, GAP.join("-" * width for width in widths), *rows])
+    return "\n\n".join([shown.caption, table, *shown.notes])
+
+
+def _folded(row: list[str], width: int) -> list[list[str]]:
+    """A row in several lines, with the first text folded to a width."""
+    name, *others = row
+    first, *more = wrap(name, width) or [""]
+    return [[first, *others], *([text, *([""] * len(others))] for text in more)]
+
+
+def _widths(grid: Grid) -> list[int]:
+    columns = zip([heading.text for heading in grid.headings], *grid.rows, strict=True)
+    return [max(map(len, column)) for column in columns]
+
+
+def _padded(grid: Grid, widths: list[int]) -> list[list[str]]:
+    """Headings and rows, with cells padded to the width of their columns."""
+    rows = [[heading.text for heading in grid.headings], *grid.rows]
+    return [
+        [
+            text.rjust(width) if heading.is_number else text.ljust(width)
+            for text, width, heading in zip(row, widths, grid.headings, strict=True)
+        ]
+        for row in rows
     ]
-    table = "\n".join([head, rule, *lines])
-    return "\n\n".join([_in_one_line(grid.caption), table, *map(_in_one_line, grid.notes)])
 
 
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
-    style = (
-        as_frame(grid)
-        .style.hide(axis="index")
-        .set_caption(escape(grid.caption))
-        .set_uuid("simstudy")
-    )
+    style = grid.frame().style.hide(axis="index").set_caption(escape(grid.caption))
     style = style.format(escape="html").format_index(escape="html", axis="columns")
-    return style.to_html() + "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
+    return style.set_uuid("simstudy").to_html() + notes
 
 
-def as_frame(grid: Grid) -> pd.DataFrame:
-    """The cells as a frame of texts."""
-    headings = pd.Index([heading.text for heading in grid.headings], dtype=object)
-    return pd.DataFrame(grid.rows, columns=headings, dtype=object)
+def as_latex(grid: Grid, label: str = "") -> str:
+    r"""Format as LaTeX for `\input`, with caption, label and notes; long tables break over pages.
+
+    The first line is a comment with the packages it needs. Numbers are right-aligned.
+
+    Parameters
+    ----------
+    label
+        Label without `tab:`. Empty: no label.
+    """
+    typeset = _mapped(grid, latex_escaped)._replace(
+        rows=[list(map(_latex_cell, row)) for row in grid.rows]
+    )
+    sides = "".join("r" if heading.is_number else "l" for heading in grid.headings)
+    is_long = len(grid.rows) > PAGE_ROWS
+    style = typeset.frame().style.hide(axis="index")
+    table = style.to_latex(
+        caption=typeset.caption,
+        label=f"tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}" if label else None,
+        column_format=f"@{{}}{sides}@{{}}",
+        hrules=True,
+        environment="longtable" if is_long else None,
+        position_float=None if is_long else "centering",
+    )
+    table = table.replace(r"\begin{tabular}", rf"{SKIP}\begin{{tabular}}")
+    text = " ".join(typeset.notes)
+    notes = f"{SKIP}{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
+    packages = r"% \usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
+    body, end = (table, "") if is_long else (table.removesuffix(END), END)
+    return f"{packages}\n{body}{notes}{end}"
 
 
-def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:
-    """A row in several lines, with the first text folded to a width."""
-    name, *others = row
-    first, *more = wrap(name, width) or [""]
-    yield [first, *others]
-    yield from ([text, *([""] * len(others))] for text in more)
+def escaped(text: str) -> str:
+    """Escape a text for Markdown, in one line."""
+    return _in_one_line(text).translate(MARKDOWN)
 
 
-def _placed(cells: Sequence[str], widths: Iterable[int], grid: Grid) -> list[str]:
-    """Pad cells to the width of their columns."""
-    return [
-        cell.rjust(width) if heading.is_number else cell.ljust(width)
-        for cell, width, heading in zip(cells, widths, grid.headings, strict=True)
-    ]
+def latex_escaped(text: str) -> str:
+    """Escape a text for LaTeX, in one line; Greek letters become formulas.
+
+    Other letters beyond ASCII stay as they are: LaTeX takes those of European languages, and
+    LuaLaTeX and XeLaTeX all that the font has.
+    """
+    return _in_one_line(text).translate(LATEX)
+
+
+def _latex_cell(text: str) -> str:
+    r"""A text, or a number with minus sign and superscript exponent.
+
+    A leading bracket or star would be an argument of the line end before it.
+    """
+    typeset = latex_escaped(text)
+    if NUMBER.fullmatch(text):
+        signed = re.sub("(?<!e)-", "$-$", typeset)
+        return re.sub(r"e([-+]?\d+)", r" $\\times$ 10\\textsuperscript{\1}", signed)
+    return "{}" * typeset.startswith(("[", "*")) + typeset
 
 
 def _in_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _mapped(grid: Grid, change: Callable[[str], str]) -> Grid:
+    """A grid with every text changed."""
+    return Grid(
+        [heading._replace(text=change(heading.text)) for heading in grid.headings],
+        [list(map(change, row)) for row in grid.rows],
+        change(grid.caption),
+        tuple(map(change, grid.notes)),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ PLAIN_EXPONENTS = range(-5, 7)  # powers of ten of numbers written without an ex
 PERCENT = 2  # decimal places between a proportion and its percentage
 ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
 ARITHMETIC_ZERO = 1e-15  # a smaller difference of numbers around 1 is their rounding
+SIGNS = {"nan": "–", "inf": "∞", "-inf": "-∞"}
+THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # independent of the program's context
 
 
@@ -83,11 +86,14 @@ def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
 
 def _typeset(number: str, *, signed: bool = False) -> str:
     """Insert commas between thousands, and a minus sign."""
-    is_zero = not any(digit in number for digit in "123456789")
-    sign = "-" if number.startswith("-") else "+" * (signed and not is_zero)
-    whole, point, rest = number.removeprefix("-").partition(".")
-    grouped = f"{int(whole):,}" if whole.isdigit() else whole
-    return f"{sign}{grouped}{point}{rest}".replace("-", "−")
+    has_plus = signed and re.match(r"[\d.]*[1-9]", number)
+    return ("+" if has_plus else "") + with_commas(number).replace("-", "−")
+
+
+def with_commas(digits: str) -> str:
+    """A rounded number with commas between thousands; a sign for NaN and infinity."""
+    whole, point, rest = digits.partition(".")
+    return SIGNS.get(digits) or THOUSANDS.sub(",", whole) + point + rest
 
 
 def without_error(value: float, *, percent: bool = False) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
 from simstudy.tables.cells import Grid
 from simstudy.tables.table import Column, Table
+
+if TYPE_CHECKING:
+    from simstudy.analysis.result import Result
 
 Readings = Mapping[str, Mapping[Any, str]]
 Labels = Mapping[Any, str]
@@ -68,29 +73,29 @@ def summary_table(
         )
     spread = axis or MEASURE
     names = [name for name in (*keys, MEASURE) if name != spread]
-    places = _places(summary[names])
-    firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
+    places = pd.Series(pd.factorize(np.array(_identities(summary[names])))[0], index=summary.index)
+    firsts = summary[~places.duplicated()]
     same = {name: summary[name].iloc[0] for name in names if is_constant(summary[name])}
-    data = {n: summary[n].iloc[firsts].tolist() for n in names if n not in same}
+    data = {n: firsts[n].tolist() for n in names if n not in same}
     words = {**value_labels, MEASURE: labels}
     columns: dict[str, Column | str] = {
         n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
     }
     groups: Iterable[tuple[Any, pd.DataFrame]] = summary.groupby(spread, sort=False, dropna=False)
     for value, rows in groups:
-        at = [places[row] for row in summary.index.get_indexer(rows.index)]
+        spread_out = rows.set_axis(places[rows.index]).reindex(range(len(firsts)))
         text = as_words(value)
         heading = words.get(spread, {}).get(value, labels.get(value, text))
         name = value if axis is None else f"{axis}={value}"
         own, error = (_free(f"{name}{suffix}", keys) for suffix in ("", "_mcse"))
         columns[own] = Column(heading, mcse=error)
-        data[own] = _spread(rows["estimate"], at, len(firsts))
-        data[error] = _spread(rows["mcse"], at, len(firsts))
+        data[own] = spread_out["estimate"].tolist()
+        data[error] = spread_out["mcse"].tolist()
         for extra, heading in OPTIONAL_COLUMNS.items() if axis is None else ():
             if extra in rows and rows[extra].notna().any():
                 column = _free(f"{name}_{extra}", keys)
                 columns[column] = Column(f"{text}: {heading}", decimals=1)
-                data[column] = _spread(rows[extra], at, len(firsts))
+                data[column] = spread_out[extra].tolist()
     notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     caption = _caption(summary, title, axis or "")
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
@@ -129,16 +134,9 @@ def is_short(summary: pd.DataFrame) -> bool:
     return 0 < len(summary) <= MAX_TABLE_ROWS
 
 
-def _identities(keys: pd.DataFrame) -> list[Any]:
-    """A tuple of texts that identifies each row: 1 is not True, NaN equals NaN."""
-    names = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
-    return list(names) if len(keys.columns) else [()] * len(keys)
-
-
-def _places(keys: pd.DataFrame) -> list[int]:
-    """The table row of each row of a summary."""
-    known: dict[tuple[str, ...], int] = {}
-    return [known.setdefault(name, len(known)) for name in _identities(keys)]
+def _identities(keys: pd.DataFrame) -> list[str]:
+    """A text that identifies each row: 1 is not True, NaN equals NaN."""
+    return [repr(list(row)) for row in keys.to_numpy(dtype=object)]
 
 
 def is_constant(column: pd.Series) -> bool:
@@ -149,14 +147,6 @@ def is_constant(column: pd.Series) -> bool:
 def _free(name: str, names: Collection[str]) -> str:
     """A name that no factor has."""
     return f"{name}_estimate" if name in names else name
-
-
-def _spread(values: pd.Series, positions: Sequence[int], n: int) -> list[float]:
-    """Values at their positions, NaN elsewhere."""
-    spread = [math.nan] * n
-    for place, value in zip(positions, values.tolist(), strict=True):
-        spread[place] = value
-    return spread
 
 
 def format_constants(
@@ -186,22 +176,8 @@ def _range(counts: pd.Series) -> str:
     return from_to(int(counts.min()), int(counts.max()))
 
 
-# ---------------------------------------------------------------- ranks of methods
 ERROR = "difference_mcse"
 PAIRED = "Differences are paired: both methods analyse the same data."
-
-
-class Comparable(Protocol):
-    """The part of a result that `ranked_methods` uses."""
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """One row per scenario, cell and measure."""
-
-    def contrast(self, measure: str, *, axis: str, first: str, second: str) -> pd.DataFrame:
-        """One row per scenario and cell: the paired difference."""
-
-
 Best = Literal["smallest", "largest"]
 DIRECTIONS: dict[str, Best] = {
     **dict.fromkeys(
@@ -225,7 +201,7 @@ def _best_value(measure: str, best: str | None) -> str:
 
 
 def ranked_methods(
-    result: Comparable, measure: str, *, axis: str = "method", best: Best | None = None
+    result: Result, measure: str, *, axis: str = "method", best: Best | None = None
 ) -> Table:
     """Rank the methods of every scenario.
 
@@ -263,30 +239,29 @@ def ranked_methods(
     largest_first = _best_value(measure, best) == "largest"
     before = list(summary.columns[: list(summary.columns).index(MEASURE)])
     factors = [name for name in before if name != axis]
-    paired: dict[tuple[str, str], dict[tuple[str, ...], tuple[float, float]]] = {}
-
-    def difference(row: Any, best: Any) -> tuple[float, float]:
-        first, second = row[axis], best[axis]
-        if first == second:
-            return math.nan, math.nan
-        if (first, second) not in paired:
-            frame = result.contrast(measure, axis=axis, first=first, second=second)
-            numbers = zip(frame["estimate"], frame["mcse"], strict=True)
-            paired[first, second] = dict(zip(_identities(frame[factors]), numbers, strict=True))
-        return paired[first, second][row["scenario"]]
-
     ranked = summary[summary[MEASURE] == measure]
-    ranked = ranked.assign(scenario=_identities(ranked[factors]))
-    rows = []
-    for _, group in ranked.groupby("scenario", sort=False):
-        ranks = group["estimate"].rank(method="min", ascending=not largest_first)
-        group = group.assign(rank=ranks).sort_values("rank", kind="stable")
-        several = group.to_dict("records")
-        for row in several:
-            apart, error = difference(row, several[0])
-            shown = {name: row[name] for name in (*factors, axis, "rank", "estimate", "mcse")}
-            rows.append({**shown, "difference": apart, ERROR: error})
-    frame = pd.DataFrame(rows)
+    paired: dict[tuple[str, str], pd.DataFrame] = {}
+
+    def differences(scenario: str, methods: list[str], best: str) -> Iterator[tuple[Any, ...]]:
+        for method in methods:
+            if method == best:
+                yield math.nan, math.nan
+                continue
+            if (method, best) not in paired:
+                frame = result.contrast(measure, axis=axis, first=method, second=best)
+                paired[method, best] = frame.set_axis(_identities(frame[factors]))
+            yield tuple(paired[method, best].loc[scenario, ["estimate", "mcse"]])
+
+    parts = []
+    for scenario, rows in ranked.groupby(_identities(ranked[factors]), sort=False):
+        ranks = rows["estimate"].rank(method="min", ascending=not largest_first)
+        rows = rows[[*factors, axis, "estimate", "mcse"]].assign(rank=ranks)
+        rows = rows.sort_values("rank", kind="stable")
+        methods = rows[axis].tolist()
+        apart = pd.DataFrame(differences(str(scenario), methods, methods[0]), rows.index)
+        parts.append(rows.assign(difference=apart[0], **{ERROR: apart[1]}))
+    order = [*factors, axis, "rank", "estimate", "mcse", "difference", ERROR]
+    frame = pd.concat(parts, ignore_index=True)[order]
     same = {name: frame[name].iloc[0] for name in factors if is_constant(frame[name])}
     frame = frame.drop(columns=[*same])
     columns: dict[str, Column | str] = {

@@ -9,20 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
-from simstudy.tables.cells import (
-    Grid,
-    Heading,
-    as_markdown,
-    as_text,
-    format_cell,
-    format_digits,
-)
-from simstudy.tables.latex import as_latex
-from simstudy.tables.rounding import to_decimals, with_error, without_error
+from simstudy.tables.cells import Grid, Heading, as_latex, as_markdown, as_text
+from simstudy.tables.rounding import to_decimals, with_commas, with_error, without_error
 from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
@@ -75,13 +69,14 @@ class Column:
         if not is_number(value):
             return _format_value(value)
         if self.mcse:
-            error = float(mcse) if is_number(mcse) else math.nan
-            return format_cell(with_error(value, error, percent=self.percent))
+            known = float(mcse) if is_number(mcse) else math.nan
+            digits, error = map(with_commas, with_error(value, known, percent=self.percent))
+            return f"{digits} ({error})" if error else digits
         if self.decimals is not None:
-            return format_digits(to_decimals(value, self.decimals, percent=self.percent))
+            return with_commas(to_decimals(value, self.decimals, percent=self.percent))
         if isinstance(value, numbers.Integral) and not self.percent:
-            return format_digits(str(int(value)))
-        return format_digits(without_error(value, percent=self.percent))
+            return f"{int(value):,}"
+        return with_commas(without_error(value, percent=self.percent))
 
     def _has_words_for(self, value: Any) -> bool:
         """Whether a value has a label."""
@@ -115,9 +110,23 @@ class Table:
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        _check_texts(self.caption, self.notes)
-        _check_frame(self.frame)
+        if not isinstance(self.caption, str) or not self.caption.strip():
+            raise TableError(
+                f"caption={self.caption!r} is not a caption. Give a sentence that says what the "
+                "table shows."
+            )
+        if isinstance(self.notes, str):
+            raise TableError(
+                f"notes={self.notes!r} is one text: give a list of sentences, [{self.notes!r}]."
+            )
         names = list(self.frame.columns)
+        strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
+        if strange or not names:
+            found = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
+            raise TableError(
+                f"the columns of a table need distinct names, which are text; found: {found}. "
+                "Name them, and make an index a column with reset_index()."
+            )
         for name in [*self.columns, *self._errors]:
             if name not in names:
                 raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
@@ -125,13 +134,6 @@ class Table:
             _check_errors(self.frame[name])
 
     @cached_property
-    def _shown(self) -> dict[str, Column]:
-        """The columns to show, in order, without error columns."""
-        declared = self._declared
-        names = [name for name in self.frame.columns if name not in self._errors]
-        return {name: declared.get(name, Column()) for name in names}
-
-    @property
     def _declared(self) -> dict[str, Column]:
         given = self.columns.items()
         return {name: Column(how) if isinstance(how, str) else how for name, how in given}
@@ -139,6 +141,12 @@ class Table:
     @property
     def _errors(self) -> list[str]:
         return [column.mcse for column in self._declared.values() if column.mcse]
+
+    @property
+    def _shown(self) -> dict[str, Column]:
+        """The columns to show, in order, without error columns."""
+        names = [name for name in self.frame.columns if name not in self._errors]
+        return {name: self._declared.get(name, Column()) for name in names}
 
     def csv(self) -> str:
         """Format as CSV with all digits; errors have separate columns.
@@ -150,10 +158,8 @@ class Table:
         str
             The text.
         """
-        shown = self._shown.items()
-        names = [name for own, how in shown for name in (own, how.mcse) if name]
-        inside = list(dict.fromkeys(names))  # two columns may have one error
-        return as_csv(self.frame[inside])
+        names = [name for own, how in self._shown.items() for name in (own, how.mcse) if name]
+        return as_csv(self.frame[list(dict.fromkeys(names))])  # two columns may have one error
 
     def markdown(self) -> str:
         """Format as Markdown, rounded.
@@ -192,9 +198,9 @@ class Table:
     def grid(self) -> Grid:
         """The rounded cells, which all formats but CSV use."""
         columns = [self._column(name, how) for name, how in self._shown.items()]
-        headings = [heading for heading, _ in columns]
-        rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
-        return Grid(headings, rows, self.caption, tuple(self.notes))
+        headings, cells = zip(*columns, strict=True)
+        rows = list(map(list, zip(*cells, strict=True)))
+        return Grid(list(headings), rows, self.caption, tuple(self.notes))
 
     def _column(self, name: str, how: Column) -> tuple[Heading, list[str]]:
         """The heading and the cells of a column; labels may stand among numbers."""
@@ -202,53 +208,24 @@ class Table:
         errors = self.frame[how.mcse].tolist() if how.mcse else [math.nan] * len(values)
         cells = list(map(how.cell, values, errors))
         plain = [
-            value
+            is_number(value)
             for value, cell in zip(values, cells, strict=True)
             if cell != MISSING and not how._has_words_for(value)
         ]
-        is_numeric = bool(plain) and all(map(is_number, plain))
-        return Heading(_heading(name, how), is_numeric), cells
+        heading = how.heading or name.replace("_", " ")
+        heading += ", %" * (how.percent and "%" not in heading)
+        return Heading(heading, bool(plain) and all(plain)), cells
 
 
 def is_number(value: Any) -> bool:
     """Whether a cell is a number and not a boolean."""
-    return isinstance(value, numbers.Real) and not _is_truth(value)
-
-
-def _is_truth(value: Any) -> bool:
-    return type(value).__name__ in ("bool", "bool_")
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _format_value(value: Any) -> str:
     if value is None or value is pd.NA or value is pd.NaT:
         return MISSING
-    return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
-
-
-def _heading(name: str, how: Column) -> str:
-    heading = how.heading or name.replace("_", " ")
-    return f"{heading}, %" if how.percent and "%" not in heading else heading
-
-
-# ---------------------------------------------------------------- checks
-def _check_texts(caption: Any, notes: Any) -> None:
-    if not isinstance(caption, str) or not caption.strip():
-        raise TableError(
-            f"caption={caption!r} is not a caption. Give a sentence that says what the table shows."
-        )
-    if isinstance(notes, str):
-        raise TableError(f"notes={notes!r} is one text: give a list of sentences, [{notes!r}].")
-
-
-def _check_frame(frame: Any) -> None:
-    names = list(frame.columns)
-    strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
-    if strange or not names:
-        names_text = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
-        raise TableError(
-            f"the columns of a table need distinct names, which are text; found: {names_text}. "
-            "Name them, and make an index a column with reset_index()."
-        )
+    return ("no", "yes")[bool(value)] if isinstance(value, bool | np.bool_) else str(value)
 
 
 def _check_errors(column: pd.Series) -> None:
@@ -262,7 +239,6 @@ def _check_errors(column: pd.Series) -> None:
         )
 
 
-# ---------------------------------------------------------------- files
 class SavedTable(NamedTuple):
     """The files of a table.
 
@@ -315,38 +291,6 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     return paths
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that spreadsheets take for a formula
-
-
 def as_csv(frame: pd.DataFrame) -> str:
-    """Format a frame as CSV with all digits.
-
-    Texts that a spreadsheet would run as a formula begin with a quote; numbers stay as they are.
-
-    Parameters
-    ----------
-    frame
-        Any frame; its index is left out.
-
-    Returns
-    -------
-    str
-        The text.
-    """
-    safe = frame.set_axis(pd.Index([*map(_without_formula, frame.columns)], dtype=object), axis=1)
-    for place, kind in enumerate(safe.dtypes):
-        if kind == "object" or isinstance(kind, pd.StringDtype | pd.CategoricalDtype):
-            texts = [*map(_without_formula, safe.iloc[:, place])]
-            safe.isetitem(place, texts)
-    return str(safe.to_csv(index=False, lineterminator="\n"))
-
-
-def _without_formula(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value.startswith(FORMULA):
-        try:
-            float(value)
-        except ValueError:
-            return f"'{writable(value)}"
-    return writable(value)
+    """Format a frame as CSV with all digits; its index is left out."""
+    return writable(str(frame.to_csv(index=False, lineterminator="\n")))

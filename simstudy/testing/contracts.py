@@ -193,16 +193,17 @@ class ExperimentContracts:
         tried = {claim.name: claim for claim in smoke.study.claims}
         for row in claims.to_dict("records"):
             claim, name = tried[row["claim"]], row["claim"]
-            if claim.rival is None:
+            if claim.wrong_value is None:
                 assert claim.expected in (DIFFERS, UNCHECKABLE), (
-                    f"the claim {name!r} has no rival=, so it might hold whatever the results "
-                    "are: give it a plausible wrong value that it rejects"
+                    f"the claim {name!r} has no wrong_value=, so it might hold whatever the "
+                    "results are: give it a plausible wrong value that it rejects"
                 )
                 continue
-            verdict = row["rival"].removeprefix(claim.rival.name)
-            assert BROKEN not in verdict, f"the rival of {name!r} raises: {row['rival']}"
+            verdict = row["rival"].removeprefix(claim.wrong_value.name)
+            assert BROKEN not in verdict, f"the wrong value of {name!r} raises: {row['rival']}"
             assert f": {REPRODUCED}" not in verdict, (
-                f"the claim {name!r} holds for its rival too, so it tests nothing: {row['rival']}"
+                f"the claim {name!r} holds for its wrong value too, so it tests nothing: "
+                f"{row['rival']}"
             )
 
     def test_the_second_run_finds_nothing_to_do(

@@ -7,7 +7,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.lazy import special, stats
-from simstudy.measures import Estimates, Measure
+from simstudy.measures import Estimates, Influence, Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.study import Study
 from simstudy.testing.drawn import Smoke
@@ -78,10 +78,10 @@ def _compared(
     measure: Measure, columns: Mapping[str, np.ndarray], exact: Any, scenario: str
 ) -> Iterator[Comparison]:
     estimates, influence = measure.estimate(columns), measure.influence(columns)
-    chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
+    chances = _chance_of_proportion if measure.interval.is_proportion else _chance_of_mean
     n_rep = estimates.n_rep
     if estimates.variance_reduction is not None:  # n_rep is not the number of trials
-        chances, n_rep = _chance_of_mean, np.ceil(_independent_values(estimates, measure))
+        chances, n_rep = _chance_of_mean, np.ceil(_independent_values(estimates, influence))
     cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
         p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
@@ -117,7 +117,7 @@ def _chance_of_mean(
     return 2 * float(stats.t.sf(away / mcse, n_rep - 1))
 
 
-def _independent_values(estimates: Estimates, measure: Measure) -> np.ndarray:
+def _independent_values(estimates: Estimates, influence: Influence) -> np.ndarray:
     """The number of independent values behind an error: replicates, groups or effective weights."""
-    n = estimates.n_given / measure.group_size
+    n = influence.n_independent
     return n if estimates.n_effective is None else np.minimum(n, estimates.n_effective)

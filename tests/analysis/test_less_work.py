@@ -102,7 +102,7 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
     wrong = controlled(PLAIN, control("distance", mean=1.5), name="by_control")
     with pytest.warns(UserWarning, match="by_control at n2 50: control 'distance' is left out"):
         result = study(1, measures=[PLAIN, wrong]).run(400, **INLINE)
-    said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
+    said = result.summary.groupby("measure")["warning"].agg(lambda texts: (texts != "").sum())
     assert said.to_dict() == {"by_control": 2, "power": 0}
     assert len(warnings_of_measures(result)) == 1
     assert "(and in 1 other row)" in warnings_of_measures(result)[0]

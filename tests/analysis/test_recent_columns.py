@@ -3,7 +3,6 @@
 import pickle
 import sys
 
-import numpy as np
 import pytest
 
 from simstudy.analysis import replicates
@@ -49,11 +48,11 @@ def steps_of(read) -> int:
 
 
 def test_the_last_scenarios_take_as_many_steps_as_the_first():
-    """Medians, because now and then a collection of garbage adds steps of its own."""
+    """The fewest of each, because a scenario that is the first of its file takes more."""
     result = mean_study(tuple(range(3, 83)), block_size=5).run(5, backend="inline")
     for read in (
         lambda n: result.columns(result.plan.scenarios[n], "estimate"),
         lambda n: result.values("truth", n_obs=n + 3, method="t"),
     ):
         steps = [steps_of(lambda n=n, read=read: read(n)) for n in range(80)]
-        assert np.median(steps[5:30]) == np.median(steps[-25:])
+        assert min(steps[5:30]) == min(steps[-25:])

@@ -108,7 +108,7 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
         if script:
             monkeypatch.setenv("SIMSTUDY_SCRIPT", script)
         line = refused_here(*asked, "join=3", status=3)
-        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
+        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shards. That is")
         assert f"To draw them in an array: {command}\n" in f"{line}\n"
         assert files_but_manifest(tmp_path) == before
     assert any("power" in line for line in said(*asked, "join=3", "draw=true"))

@@ -77,7 +77,6 @@ def test_a_group_that_does_not_exist_is_refused(project):
         (f"{TWO}    experiments: [a]\n", "ours.yaml: a is listed 2 times: leave it in one part"),
         (TWO, "write a list, each with title and experiments"),
         ("parts: [a, b]\n", "ours.yaml: parts is ['a', 'b']: write a list, each with"),
-        ("parts:\n  - {title: T, experiments: [a], x: 1}\n", "write a list, each with title and"),
         ("titel: x\n", "ours.yaml: parts is None: write a list, each with title and experiments"),
     ],
 )
@@ -93,7 +92,7 @@ def test_the_list_has_what_is_published(project):
     write(project.root, {"results/a/manifest.json": '{"replicates": 2000}'})
     lines = list(list_experiments(project))
     assert [line.split()[0] for line in lines] == list(NAMES)
-    assert lines[0].split() == ["a", "2,000", "replicates", "Is", "it", "a?"]
+    assert lines[0].split() == ["a", "Is", "it", "a?"]
 
 
 def test_every_experiment_of_this_project_is_in_one_group():

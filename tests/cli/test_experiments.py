@@ -52,8 +52,8 @@ def test_a_mistake_in_a_study_is_a_line_and_the_way_to_it(project, capsys):
         ("defaults: [sizes, _self_]", ["experiment.n_obs=[6]"], "runs/n_obs=[6]"),
         ('n_obs: ["${oc.decode:${oc.env:SIZE}}"]', [], ""),
         ('n_obs: ["${oc.decode:${oc.env:SIZE}}"]', ["seed=2"], "runs/seed=2"),
-        ("n_obs: ???", ["experiment.n_obs=[5]"], "runs/label=one,n_obs=[5]"),
-        ("n_obs: ['${oc.env:NO_SUCH}']", ["experiment.n_obs=[5]"], "runs/label=one,n_obs=[5]"),
+        ("n_obs: ???", ["experiment.n_obs=[5]"], "runs/n_obs=[5]"),
+        ("n_obs: ['${oc.env:NO_SUCH}']", ["experiment.n_obs=[5]"], "runs/n_obs=[5]"),
     ],
 )  # fmt: skip
 def test_published_settings_are_what_hydra_composes(

@@ -18,7 +18,7 @@ def test_it_lists_the_studies_of_a_project_whatever_else_is_there(tmp_path):
     done = simstudy(tmp_path, "index")
     assert (done.returncode, done.stdout) == (0, "results/index.html\n"), done.stderr
     said = json.loads((tmp_path / "results" / "index.json").read_text())
-    assert [study["remarks"] for study in said["studies"]] == [[]]
+    assert [study["warnings"] for study in said["studies"]] == [[]]
     (other,) = said["others"]
     assert other["folder"] == "broken"
 
@@ -34,9 +34,9 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, said):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["gone"], "gone is not a folder, so it has no index. Name one that holds results, as in "),
+        (["gone"], "gone is not a folder with the results of several studies. Name one, as in "),
         (["taken"], "cannot write to taken/index.html: Is a directory"),
-        (["study"], "study is the folder of one study; the index is that of the folder around "),
+        (["study"], "study is not a folder with the results of several studies. "),
     ],
 )
 def test_what_is_no_folder_of_results_is_refused_in_a_line(

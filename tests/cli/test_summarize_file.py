@@ -74,7 +74,6 @@ def test_levels_have_truths_of_their_own(said):
         (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
         (["rows.csv", "b.csv", "estimate=b"], "b.csv is not there"),
         (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
-        (["rows.csv", "estimate=b", "truth={a:x}"], "truth={a:x} does not give each level a num"),
     ],
 )
 def test_mistakes_are_a_line_each(arguments, line, here, refused):

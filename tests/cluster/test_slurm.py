@@ -143,9 +143,7 @@ def running(project, array) -> list[str]:
 
 
 def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
-    script = project.simstudy(
-        "batch", *SETTINGS, f"shares={N_SHARES}", "memory=200M", "time=10", "warning=60"
-    )
+    script = project.simstudy("batch", *SETTINGS, f"shares={N_SHARES}", "--mem=200M", "--time=10")
     (project.folder / "slow.sh").write_text(script)
     said = project.said("bash", "slow.sh").split()
     array, join = said[3].rstrip(","), said[10].rstrip(";")

@@ -61,7 +61,7 @@ def test_with_few_replicates_no_statement_holds_for_want_of_them():
 def test_a_list_below_the_floor_would_refute_it(result):
     claims = {claim.name: claim for claim in CLAIMS}
     floor = claims["floor of RFDR"]
-    below = floor.rival.reproduce(result)
+    below = floor.wrong_value.reproduce(result)
     assert below.mcse == 0
     assert floor.verdict(below) == "differs"
 

@@ -129,22 +129,12 @@ def both_methods(data: m.Columns) -> m.Columns:
     return {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
 
 
-def some_failed(data: m.Columns) -> m.Columns:
-    """The same, with the second method failing where an estimate is large, the first at times."""
-    pair = both_methods(data)["estimate"].copy()
-    pair[:, 1][data["other"] > 1.2] = np.nan
-    pair[:, 0][np.isnan(data["fragile"])] = np.nan
-    return {"estimate": pair}
-
-
 def results(data: m.Columns) -> dict[str, m.Estimates]:
     """Every measure, and the comparisons of two methods."""
     found = {name: measure.estimate(data) for name, measure in every_measure().items()}
     pair, spread = both_methods(data), m.empirical_se("estimate")
     gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
     found["relative_precision"] = gain.map(lambda part: part[1])
-    own = m.relative_precision("estimate", replicates="own").estimate(some_failed(data))
-    found["relative_precision: own replicates"] = own.map(lambda part: part[1])
     for scale in ("difference", "ratio"):
         both = m.paired_methods(spread, pair, method=0, reference=1, scale=scale)
         found[f"empirical_se: paired {scale}"] = both

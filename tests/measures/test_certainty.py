@@ -121,17 +121,17 @@ def test_two_replicates_say_nothing_of_a_spread(measure):
     assert str(found.reason) == "fewer than 3 replicates say nothing of its Monte Carlo error"
 
 
-def test_short_intervals_have_a_remark():
+def test_short_intervals_have_a_warning():
     skew = np.exp(2 * special.ndtri(uniforms(200)))
-    remarks = m.mse("x", 0.0).estimate({"x": skew}).remark
-    assert np.mean([str(text).startswith("few replicates") for text in remarks]) > 0.9
-    few = m.mse("x", 0.0).estimate({"x": uniforms(5)[:, 0]}).remark
+    warnings = m.mse("x", 0.0).estimate({"x": skew}).warning
+    assert np.mean([str(text).startswith("few replicates") for text in warnings]) > 0.9
+    few = m.mse("x", 0.0).estimate({"x": uniforms(5)[:, 0]}).warning
     assert str(few).startswith("fewer than 10 replicates")
-    alike = m.mean("x").estimate({"x": np.ones(60)}).remark
+    alike = m.mean("x").estimate({"x": np.ones(60)}).warning
     assert "rarer than 1 in 20" in str(alike)
-    same = m.paired(m.mean("x"), {"x": uniforms(60)}, {"x": uniforms(60)}).remark
+    same = m.paired(m.mean("x"), {"x": uniforms(60)}, {"x": uniforms(60)}).warning
     assert all("agree in all 60 pairs" in text for text in same)
-    assert m.mean("x").estimate({"x": special.ndtri(uniforms(1000)[:, 0])}).remark is None
+    assert m.mean("x").estimate({"x": special.ndtri(uniforms(1000)[:, 0])}).warning is None
 
 
 def test_ratios_of_normal_sides_have_fieller_intervals():
@@ -164,7 +164,7 @@ def test_a_scaled_interval_is_wilsons_with_two_degrees_of_freedom_less():
     x = uniforms(12)[:, 0]
     y = x + 0.3 * uniforms(12, 2)[:, 0]
     found = measure.estimate({"x": x, "y": y})
-    low, high = measure.ends
+    low, high = measure.interval.low, measure.interval.high
     share = (found.estimate - low) / (high - low)
     trials = share * (1 - share) * ((high - low) / found.mcse) ** 2
     limits = intervals.wilson(share, trials, level=0.95, df=10)

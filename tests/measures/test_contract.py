@@ -67,7 +67,7 @@ MEASURES = {
     ],
     "relative_bias": [m.relative_bias(X, TRUTH)],
     "relative_error_model_se": [m.relative_error_model_se(X, "se")],
-    "relative_precision": [m.relative_precision(X), m.relative_precision(X, replicates="own")],
+    "relative_precision": [m.relative_precision(X)],
     "rmse": [m.rmse(X, TRUTH)],
     "run_time": [m.run_time("se")],
     "sensitivity": [m.sensitivity("reject", effect="given")],
@@ -138,7 +138,7 @@ def test_influence_has_mean_zero_and_its_spread_is_the_error(measure):
     found = measure.influence(columns)
     assert np.abs(np.nanmean(found.psi, axis=0)).max() < rounding(measure, columns)
     estimate, mcse, *_ = measure.estimate(columns)
-    if measure.bounds == "wilson":  # a share of 0 or 1 varies not at all, and is not certain
+    if measure.interval.is_proportion:  # a share of 0 or 1 varies not at all, and is not certain
         varies = (estimate > 0) & (estimate < 1)
         assert (mcse[~varies] > 0).all()
         mcse = np.where(varies, mcse, 0.0)

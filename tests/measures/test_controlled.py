@@ -6,9 +6,10 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
+from simstudy.measures.control_variates import WITHOUT, regress
 from simstudy.measures.core import MeasureContext
-from simstudy.measures.remarks import far_from_zero
-from simstudy.measures.variance_reduction.control_variates import WITHOUT, regress
+from simstudy.measures.groups import bind
+from simstudy.measures.warnings import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 N = 300
@@ -61,7 +62,7 @@ def test_a_control_that_says_nothing_new_costs_nothing():
     alone = BY_BOTH.estimate(columns)
     np.testing.assert_allclose(beside.estimate, alone.estimate, rtol=1e-12)
     np.testing.assert_allclose(beside.mcse, alone.mcse, rtol=1e-9)
-    assert (beside.remark == "").all()
+    assert (beside.warning == "").all()
     nothing = m.controlled(m.power("x"), m.control("flat", mean=7.0), name="power")
     flags = columns | {"x": columns["x"] > 2}
     same = nothing.estimate(flags), m.power("x").estimate(flags)
@@ -127,7 +128,7 @@ def test_a_share_is_unbiased_and_its_interval_covers():
 def test_that_test_catches_a_mean_that_is_wrong_by_too_little_to_be_noticed():
     columns, controls = studies(MANY, off=0.1)  # 1.4 standard errors of the control's own mean
     found = m.controlled(m.power("hit"), controls[0]).estimate(columns)
-    assert (found.remark == "").mean() > 0.99
+    assert (found.warning == "").mean() > 0.99
     assert bias_in_errors(found, SHARE) > critical_z()
 
 
@@ -138,8 +139,8 @@ def test_a_mean_that_is_far_from_what_is_stated_is_said_and_left_out():
     found, right = wrong.estimate(columns), m.controlled(m.mean("x"), CONTROLS[1])
     said = "control 'c' is left out: its mean is +0.897 from the one stated, 17 standard errors"
     np.testing.assert_array_equal(found.estimate, right.estimate(columns).estimate)
-    assert found.remark.tolist() == [said]
-    assert (BY_BOTH.estimate(columns).remark == "").all()
+    assert found.warning.tolist() == [said]
+    assert (BY_BOTH.estimate(columns).warning == "").all()
 
 
 RIGHT = {
@@ -176,7 +177,7 @@ def test_failures_with_their_controls_count_and_without_them_are_left_as_they_ar
     as_plain = BY_BOTH.estimate(lost)
     np.testing.assert_array_equal(as_plain.estimate, plain.estimate)
     np.testing.assert_array_equal(as_plain.mcse, plain.mcse)
-    assert "replicates failed and left no controls" in as_plain.remark[0]
+    assert "replicates failed and left no controls" in as_plain.warning[0]
 
 
 def test_failures_that_depend_on_a_control_bias_nothing_over_studies():
@@ -195,9 +196,9 @@ def test_hardly_more_replicates_than_controls_are_as_the_plain_measure_has_them(
     found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
     np.testing.assert_array_equal(found.mcse, plain.mcse)
     np.testing.assert_array_equal(found.estimate, plain.estimate)
-    assert all("fewer than ten replicates more than" in said for said in found.remark)
+    assert all("fewer than ten replicates more than" in said for said in found.warning)
     more = BY_BOTH.estimate(drawn(n_rep=13))
-    assert (more.remark == "").all()
+    assert (more.warning == "").all()
     assert (more.variance_reduction > 1.5).all()
 
 
@@ -224,7 +225,7 @@ def test_controls_that_explain_all_of_a_few_events_are_not_believed():
     plain, found = m.power("hit").estimate(columns), measure.estimate(columns)
     assert covers(found) > covers(plain) - 0.02
     assert found.mcse.min() > 1e-3
-    assert "what controls leave rests on few" in "".join(set(found.remark))
+    assert "what controls leave rests on few" in "".join(set(found.warning))
     hit = columns["hit"] - columns["hit"].mean(axis=0)
     left = regress(hit, [columns["flag"] - P_RARE]).residuals
     assert np.mean((left**2).sum(axis=0) < 1e-9) > 0.4, "believed, these would have no error"
@@ -250,7 +251,7 @@ def test_a_measures_own_axis_and_controls_without_axes():
     columns = {"p": p, "c": p.mean(axis=1)}
     at = m.controlled(m.rejection_rate(p_value="p", alpha=(0.1, 0.5)), m.control("c", mean=0.5))
     found = at.estimate(columns)
-    assert found.estimate.shape == found.remark.shape == (2, 2)
+    assert found.estimate.shape == found.warning.shape == (2, 2)
     for k, alpha in enumerate((0.1, 0.5)):
         one = m.controlled(m.rejection_rate(p_value="p", alpha=alpha), m.control("c", mean=0.5))
         np.testing.assert_array_equal(found.mcse[:, k], one.estimate(columns).mcse)
@@ -274,12 +275,12 @@ def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
         found.mcse, (psi[:, 0] - psi[:, 1]).std(ddof=1) / np.sqrt(N), rtol=1e-12
     )
     assert found.variance_reduction is None
-    assert found.remark is None
+    assert found.warning is None
     wrong = m.controlled(m.mean("x"), m.control("c", mean=4.0))
     pairs = m.paired_methods(wrong, columns, method=0, reference=1)
-    assert "control 'c' is left out" in pairs.remark.item()
+    assert "control 'c' is left out" in pairs.warning.item()
     one = {n: column[:, 0] for n, column in columns.items() if column.ndim}
-    assert "control 'c' is left out" in m.unpaired(wrong, one, one).remark.item()
+    assert "control 'c' is left out" in m.unpaired(wrong, one, one).warning.item()
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
@@ -287,14 +288,14 @@ def test_a_control_that_is_lost_somewhere_leaves_the_plain_measure(lost):
     columns = drawn()
     columns["c"][7, 0] = lost
     found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
-    assert found.remark.tolist() == [WITHOUT, ""]
+    assert found.warning.tolist() == [WITHOUT, ""]
     assert found.mcse[0] == plain.mcse[0]
     assert found.mcse[1] < plain.mcse[1]
 
 
 def test_replicates_in_groups_are_refused():
     with pytest.raises(StudyError, match="controls are fitted to single replicates"):
-        BY_BOTH.bind(MeasureContext({}, "study", 1, 3))
+        bind(BY_BOTH, MeasureContext({}, "study", 1, 3))
 
 
 def test_what_is_no_control_is_refused():

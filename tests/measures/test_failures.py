@@ -221,14 +221,6 @@ REFUSED = [
     ),
     (lambda: m.relative_precision("x", reference=1.0), DesignError, r"reference=1\.0 is neither"),
     (
-        lambda: m.relative_precision("x", replicates="all"),
-        DesignError, "replicates='all' is not.*'both'.*'own'",
-    ),
-    (
-        lambda: m.relative_precision("x", replicates="own", mcse="normal"),
-        DesignError, "formula for pairs of estimates.*replicates='both', or mcse='influence'",
-    ),
-    (
         lambda: m.bias_eliminated_coverage("x", "l", "u", mcse="binomial"),
         DesignError, "mcse='binomial'.*'influence'",
     ),

@@ -40,8 +40,8 @@ def test_it_is_the_share_of_the_replicates_that_did_not_fail():
         never = result.row("selected_ridge", n_obs=n)
         assert never["estimate"] == 0
         assert never["mcse"] > 0
-        assert never["remark"] == "no replicate has 'ridge': is it a value of 'selected'?"
-        assert row["remark"] == ""
+        assert never["warning"] == "no replicate has 'ridge': is it a value of 'selected'?"
+        assert row["warning"] == ""
 
 
 def test_counts_has_every_level_of_every_cell():

@@ -7,6 +7,7 @@ from scipy import special
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import MeasureContext
+from simstudy.measures.groups import bind
 from tests.support import critical_z, replicates_to_catch
 
 N_STUDIES = replicates_to_catch(0.1, sd=np.sqrt(0.5))
@@ -50,7 +51,7 @@ def test_over_studies_it_is_unbiased_its_interval_covers_and_nothing_is_doubted(
     assert abs(found.estimate.mean() - exact) < critical_z() * error
     covered = np.mean((found.lower <= exact) & (exact <= found.upper))
     assert abs(covered - 0.95) < critical_z() * np.sqrt(0.95 * 0.05 / N_STUDIES) + OWN_ERROR
-    assert (found.remark == "").all()
+    assert (found.warning == "").all()
     raw = RAW.estimate(drawn())
     measured = raw.estimate.var() / found.estimate.var()
     assert abs(np.log(measured / np.median(found.variance_reduction))) < critical_z() * np.sqrt(
@@ -60,16 +61,16 @@ def test_over_studies_it_is_unbiased_its_interval_covers_and_nothing_is_doubted(
 
 def test_an_expectation_of_something_else_is_said():
     found = BY_CHANCE.estimate(drawn(n_rep=4000, n_cells=1, slope=1.4))
-    assert found.remark.item().startswith("it is -0.")
-    assert "standard errors of the difference: one of the two is wrong" in found.remark.item()
+    assert found.warning.item().startswith("it is -0.")
+    assert "standard errors of the difference: one of the two is wrong" in found.warning.item()
 
 
 def test_only_replicates_that_both_have_are_used_and_groups_are_those_of_the_study():
     columns = drawn(n_cells=1)
     columns["p"][:30] = np.nan
-    found = BY_CHANCE.bind(MeasureContext({}, "study", 1, 2)).estimate(columns)
+    found = bind(BY_CHANCE, MeasureContext({}, "study", 1, 2)).estimate(columns)
     rest = {name: column[30:] for name, column in columns.items()}
-    alone = m.mean("p", given="given").bind(MeasureContext({}, "study", 1, 2)).estimate(rest)
+    alone = bind(m.mean("p", given="given"), MeasureContext({}, "study", 1, 2)).estimate(rest)
     assert (found.n_rep, found.n_failed) == (N - 30, 30)
     np.testing.assert_allclose(found.mcse, alone.mcse, rtol=1e-12)
     raw = RAW.estimate(rest)  # of independent replicates

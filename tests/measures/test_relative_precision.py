@@ -25,32 +25,13 @@ def pair():
     return np.stack([first, second], axis=1)
 
 
-def test_own_replicates_are_the_variances_that_each_method_has(pair):
-    found = m.relative_precision("x", replicates="own").estimate({"x": pair})
-    variances = [plain.variance_of(x[~np.isnan(x)].tolist()) for x in pair.T]
+def test_it_uses_the_replicates_that_both_have(pair):
+    found = m.relative_precision("x").estimate({"x": pair})
+    both = pair[~np.isnan(pair).any(axis=1)]
+    variances = [plain.variance_of(x.tolist()) for x in both.T]
     assert found.estimate == pytest.approx([0.0, variances[0] / variances[1] - 1], abs=1e-12)
-    assert found.mcse[0] == pytest.approx(0.0, abs=1e-12)
-    there = ~np.isnan(pair)
-    np.testing.assert_array_equal(found.n_given, there.sum(axis=0))
-    np.testing.assert_array_equal(found.n_rep, [there[:, 0].sum(), there.any(axis=1).sum()])
+    assert found.n_rep.tolist() == [(~np.isnan(pair[:, 0])).sum(), len(both)]
     np.testing.assert_array_equal(found.n_rep + found.n_failed, N_REP)
-
-
-def test_both_forms_say_which_replicates_they_use_and_differ(pair):
-    both, own = (
-        m.relative_precision("x", replicates=form).estimate({"x": pair}) for form in ("both", "own")
-    )
-    assert both.n_rep[1] == (~np.isnan(pair)).all(axis=1).sum()
-    assert abs(own.estimate[1] - both.estimate[1]) > 2 * own.mcse[1]  # failures are informative
-
-
-def test_without_failures_both_forms_are_one():
-    columns = {"x": np.random.default_rng(1).standard_normal((50, 3))}
-    both, own = (
-        m.relative_precision("x", replicates=form).estimate(columns) for form in ("both", "own")
-    )
-    for field in ("estimate", "mcse"):
-        np.testing.assert_allclose(getattr(both, field), getattr(own, field), atol=1e-12)
 
 
 # ---------------------------------------------------------------- in a study

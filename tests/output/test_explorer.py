@@ -13,7 +13,7 @@ SUMMARY = pd.DataFrame({
     "n": [20, 5] * 4, "method": ["t", "t", "</script>", "</script>"] * 2,
     "measure": ["coverage"] * 4 + ["bias"] * 4,
     "estimate": [0.95, 0.9, 0.94, math.nan, -2122.0, 3.0, 0.5, 1.25], "mcse": 0.01,
-    "lower": 0.8, "upper": math.inf, "exact": math.nan, "n_rep": 100, "remark": "odd",
+    "lower": 0.8, "upper": math.inf, "exact": math.nan, "n_rep": 100, "warning": "odd",
 })  # fmt: skip
 
 

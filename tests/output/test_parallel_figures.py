@@ -1,4 +1,4 @@
-"""Figures that workers draw are those of this process; one that kills its worker costs itself."""
+"""Figures that workers draw are those of this process, which draws them if workers die."""
 
 import multiprocessing
 import os
@@ -16,7 +16,7 @@ from tests.output.standing import plain_figure as plain
 
 @pytest.fixture(autouse=True)
 def _used_at_once(monkeypatch):
-    monkeypatch.setattr(module, "START_SECONDS", 0.0)
+    monkeypatch.setattr(module, "FIGURES_PER_WORKER", 1)
 
 
 def is_worker():
@@ -49,23 +49,30 @@ def unsendable():
     return lambda result: (generator, plain(result))[1]
 
 
-def test_files_are_those_that_one_process_makes_and_one_that_ends_its_worker_costs_itself(tmp_path):
-    drawn = {"1": plain, "ends": ending, "raises": raising, "2": local_figure(), "3": plain}
-    made, files, captions = [], [], []
-    for n_jobs in (1, 2):
-        result = study(figures=drawn).run(60, out=tmp_path / str(n_jobs))
-        made.append(publish(result, config=CONFIG, module_file=FILE, n_jobs=n_jobs))
-        there = (result.folder / "figures").iterdir()
-        files.append({path.name: path.read_bytes() for path in there})
-        captions.append(manifest_of(result.folder)["captions"])
-    assert made[0].not_drawn == {"raises": "ZeroDivisionError: in this process"}
-    assert sorted(made[1].not_drawn) == ["ends", "raises"]
-    assert made[1].not_drawn["ends"].startswith("its process ended")
-    assert made[1].not_drawn["raises"] == "ZeroDivisionError: in a worker"
-    assert sorted(manifest_of(made[1].folder)["figures_failed"]) == ["ends", "raises"]
-    assert len(files[1]) == 6
-    assert files[1] == {name: files[0][name] for name in files[1]}
-    assert captions[1] == {name: captions[0][name] for name in captions[1]}
+def figures_of(drawn, folder, n_jobs):
+    """What was published, the bytes of its figures, and their captions."""
+    result = study(figures=drawn).run(60, out=folder)
+    made = publish(result, config=CONFIG, module_file=FILE, n_jobs=n_jobs)
+    files = {path.name: path.read_bytes() for path in (result.folder / "figures").iterdir()}
+    return made, files, manifest_of(result.folder)["captions"]
+
+
+def test_files_are_those_that_one_process_makes(tmp_path):
+    drawn = {"1": plain, "raises": raising, "2": local_figure(), "3": plain}
+    here, files, captions = figures_of(drawn, tmp_path / "1", 1)
+    assert here.not_drawn == {"raises": "ZeroDivisionError: in this process"}
+    there, files_there, captions_there = figures_of(drawn, tmp_path / "2", 2)
+    assert there.not_drawn == {"raises": "ZeroDivisionError: in a worker"}
+    assert manifest_of(there.folder)["figures_failed"] == ["raises"]
+    assert len(files) == 6
+    assert files_there == files
+    assert captions_there == captions
+
+
+def test_the_figures_of_workers_that_were_killed_are_drawn_here(tmp_path):
+    made, files, _ = figures_of({"1": plain, "ends": ending, "2": plain}, tmp_path, 2)
+    assert made.not_drawn == {}
+    assert len(files) == 6
 
 
 def test_what_cannot_be_sent_to_a_worker_is_drawn_here(tmp_path):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from simstudy.tables import Column, Table
-from simstudy.tables.latex import ROWS_OF_A_PAGE, escaped
+from simstudy.tables.cells import PAGE_ROWS, latex_escaped
 
 DOCUMENT = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,longtable}"
 
@@ -50,10 +50,10 @@ def test_a_table_is_ruled_captioned_and_labelled():
 
 
 def test_a_long_table_breaks_over_pages_and_says_what_it_needs():
-    text = Table(pd.DataFrame({"x": range(ROWS_OF_A_PAGE + 1)}), "Long").latex()
+    text = Table(pd.DataFrame({"x": range(PAGE_ROWS + 1)}), "Long").latex()
     assert text.startswith(r"% \usepackage{booktabs} \usepackage{longtable}")
     assert text.count(r"\toprule") == 2
-    assert "longtable" not in Table(pd.DataFrame({"x": range(ROWS_OF_A_PAGE)}), "Short").latex()
+    assert "longtable" not in Table(pd.DataFrame({"x": range(PAGE_ROWS)}), "Short").latex()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_long_table_breaks_over_pages_and_says_what_it_needs():
     ],
 )
 def test_no_letter_means_more_than_itself(text, said):
-    assert escaped(text) == said
+    assert latex_escaped(text) == said
 
 
 def test_a_row_that_begins_with_a_bracket_is_no_argument_of_the_row_above():

@@ -6,7 +6,6 @@ import pytest
 
 from simstudy.errors import TableError
 from simstudy.tables import Column, Table
-from simstudy.tables.table import as_csv
 
 FRAME = pd.DataFrame(
     {
@@ -49,18 +48,6 @@ def test_markdown_is_rounded_to_the_error():
         "| false           | 399 |               – |         – |\n\n"
         "In parentheses: MCSE.\n"
     )
-
-
-def test_texts_that_a_spreadsheet_would_run_are_quoted_in_the_csv():
-    texts = ["=1+1", "+cmd|'x'", "-2", "-2.5e-3", "@sum", "\t=1", "plain", "", None]
-    frame = pd.DataFrame({"=head": texts, "number": -1.5, "date": pd.Timestamp("2026-01-02")})
-    frame["kind"] = pd.Categorical(["=a"] * 9)
-    head, *rows = as_csv(frame).splitlines()
-    assert head == "'=head,number,date,kind"
-    assert [row.split(",-1.5,")[0] for row in rows] == [
-        "'=1+1", "'+cmd|'x'", "-2", "-2.5e-3", "'@sum", "'\t=1", "plain", "", "",
-    ]  # fmt: skip
-    assert rows[0].endswith(",-1.5,2026-01-02,'=a")
 
 
 def test_percentages_are_headed_so_and_are_proportions_in_the_csv():

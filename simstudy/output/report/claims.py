@@ -49,7 +49,7 @@ CLASSES = {
     NO_DATA: "too-few",
 }
 """CSS class of each verdict, which sets its colour and mark in both pages."""
-REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
+NOTES = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
 def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
@@ -59,7 +59,7 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
     -------
     list of dict
         The columns of the table, with `published` and our number, `ours`, as text. `value` is our
-        number, for sorting. `allowed` is the tolerance, or the criterion of a statement. `remarks`
+        number, for sorting. `allowed` is the tolerance, or the criterion of a statement. `notes`
         are texts by label, such as `Note`.
     """
     return [{**claim, "study": study, **_as_text(claim)} for claim in claims.to_dict("records")]
@@ -67,8 +67,8 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
 
 def _as_text(claim: Mapping[Any, Any]) -> dict[str, Any]:
     published, ours = format_values(claim)
-    remarks = {"Intended": format_intended(claim)}
-    remarks |= {label: claim[name] for name, label in REMARKS.items()}
+    notes = {"Intended": format_intended(claim)}
+    notes |= {label: claim[name] for name, label in NOTES.items()}
     unexpected = is_unexpected(claim["verdict"], claim["expected"])
     return {
         "published": published,
@@ -78,11 +78,10 @@ def _as_text(claim: Mapping[Any, Any]) -> dict[str, Any]:
         "verdict_text": format_verdict(claim) + ", unexpected" * unexpected,
         "css_class": CLASSES.get(claim["verdict"], CLASSES[TOO_FEW]),
         "is_unexpected": unexpected,
-        "remarks": {label: text for label, text in remarks.items() if text},
+        "notes": {label: text for label, text in notes.items() if text},
     }
 
 
-# ---------------------------------------------------------------- pages
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("tables.js", "page.js")
 

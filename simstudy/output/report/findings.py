@@ -48,7 +48,6 @@ def evidence_of(result: Result) -> list[str]:
     return list(filter(None, sentences))
 
 
-# ---------------------------------------------------------------- a line for each method
 def _lines(result: Result) -> list[str]:
     """For each method: its measures, best and worst scenario."""
     summary = result.summary
@@ -112,7 +111,6 @@ def _value(value: Any) -> str:
     return number(value) if isinstance(value, float) else as_words(value)
 
 
-# ---------------------------------------------------------------- evidence
 def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
     """Count scored claims and extra checks, with their verdicts.
 

@@ -27,7 +27,7 @@ from simstudy.validation import file_name
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes
-STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
+STATES = {"fine": "finished", "warned": "with warnings", "wrong": "not in order"}
 OTHER_STUDIES = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # folders of a project's pages on documents
 Claim = Mapping[Any, Any]  # a row for the page
@@ -52,23 +52,41 @@ def write_index(folder: Place) -> Place:
     """
     files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
-    reader = _Reader(folder, any_reports)
-    entries = [
-        reader.read(name, files[name])
-        for name in sorted(files)
-        if PAGE not in files[name]  # a nested folder of results
-    ]
-    studies = [entry for entry in entries if isinstance(entry, Study)]
-    others = [entry for entry in entries if not isinstance(entry, Study)]
-    groups = _groups(studies, folder)
-    version = library_version("simstudy")
+    studies, others = [], []
+    for name in sorted(files):
+        if PAGE in files[name]:  # a nested folder of results
+            continue
+        why = f"no {MANIFEST}, so no results"
+        if REPLICATES in files[name]:
+            why = f"unfinished: blocks are there, and no {MANIFEST}"
+        try:
+            manifest = read_manifest(folder / name)
+            if manifest is not None:
+                studies.append(_study(folder / name, files[name], manifest, any_reports))
+                continue
+        except Exception as error:  # a foreign folder must not stop the index
+            why = f"cannot be read: {describe(error)}"
+        others.append({"folder": name, "why": why})
+    groups, version = _groups(studies, folder), library_version("simstudy")
     shown = page(
         PAGE, groups=groups, studies=studies, others=others, any_reports=any_reports,
         verdicts=MEANINGS, version=version, no_data=NO_DATA,
-        reported={study.entry["name"] for study in studies if study.entry["report"]},
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
-    write_json(folder / TWIN, _as_json(groups, others, version))
+    scoreboard = [
+        {
+            "document": group.title,
+            "page": group.page or None,
+            "claims": {v: _count(group.claims, scored=True).get(v, 0) for v in MEANINGS},
+            "unscored_claims": _count(group.claims, scored=False),
+        }
+        for group in groups
+    ]
+    content = {"format": FORMAT, "simstudy": version, "scoreboard": scoreboard, "others": others}
+    write_json(
+        folder / TWIN,
+        content | {"studies": [study.entry for group in groups for study in group.studies]},
+    )
     return folder / PAGE
 
 
@@ -83,7 +101,6 @@ def _files_below(results: Place) -> dict[str, set[str]]:
     return found
 
 
-# ---------------------------------------------------------------- one folder
 class Study(NamedTuple):
     """A study: its JSON entry, and further content of the page.
 
@@ -92,9 +109,9 @@ class Study(NamedTuple):
     part
         Document and group of the study, from its manifest.
     mark
-        CSS class of its worst remark; `fine` if there is none.
+        CSS class of its worst warning; `fine` if there is none.
     n_wrong
-        Number of remarks about failures; these come first.
+        Number of warnings about failures; these come first.
     captions
         Captions by figure; also their alternative texts.
     """
@@ -113,65 +130,44 @@ class Study(NamedTuple):
         return known["drawing"] or known["drawing_on_one_core"] or 0.0
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Reads the folders below `results`."""
-
-    results: Place
-    any_reports: bool
-
-    def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
-        """Read a folder; without a readable manifest, the reason."""
-        why = f"no {MANIFEST}, so no results"
-        if REPLICATES in files:
-            why = f"unfinished: blocks are there, and no {MANIFEST}"
-        try:
-            manifest = read_manifest(self.results / name)
-            if manifest is not None:
-                return self._study(name, files, manifest)
-        except Exception as error:  # a foreign folder must not stop the index
-            why = f"cannot be read: {describe(error)}"
-        return {"folder": name, "why": why}
-
-    def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
-        folder, part = self.results / name, manifest.get("part") or {}
-        claims = _claims(folder, files)
-        figures = _figures(folder, files, manifest)
-        troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
-        wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
-        has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
-        rest = [*_noteworthy(manifest, claims)]
-        rest += [f"{REPORT} is not here"] * (not has_report)
-        mark = "wrong" if wrong else "remark" if rest else "fine"
-        (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
-        entry = {
-            "name": name,
-            "document": part.get("title"),
-            "group": part.get("group"),
-            "question": manifest.get("question", ""),
-            "answer": manifest.get("answer", []),
-            "state": STATES[mark],
-            "remarks": wrong + rest,
-            "scenarios": manifest["scenarios"],
-            "replicates": manifest["replicates"],
-            "replicates_per_scenario": {"least": least, "most": most},
-            "failed_replicates": manifest.get("failed_replicates", 0),
-            "seconds": {
-                "drawing": manifest.get("wall_seconds") if drew else None,
-                "drawing_on_one_core": manifest.get("core_seconds"),
-                "publishing": manifest.get("publish_seconds"),
-            },
-            "made": manifest.get("made"),
-            "version": manifest.get("versions", {}).get("simstudy"),
-            "commit": _commit(manifest.get("git")),
-            "command": manifest.get("command"),
-            "report": _path(name, REPORT) if REPORT in files else None,
-            "figures": figures,
-            "claims": _count(claims, scored=True),
-            "unscored_claims": _count(claims, scored=False),
-        }
-        captions = manifest.get("captions", {})
-        return Study(entry, part, mark, len(wrong), claims, captions)
+def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_reports: bool) -> Study:
+    """The study in a folder with these files; `any_reports` if there are reports of studies."""
+    name, part = folder.name, manifest.get("part") or {}
+    claims = _claims(folder, files)
+    figures = _figures(folder, files, manifest)
+    troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
+    wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
+    has_report = REPORT in files or not any_reports or is_unpublished(manifest)
+    rest = [*_warnings(manifest, claims)] + [f"{REPORT} is not here"] * (not has_report)
+    mark = "wrong" if wrong else "warned" if rest else "fine"
+    (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
+    entry = {
+        "name": name,
+        "document": part.get("title"),
+        "group": part.get("group"),
+        "question": manifest.get("question", ""),
+        "answer": manifest.get("answer", []),
+        "state": STATES[mark],
+        "warnings": wrong + rest,
+        "scenarios": manifest["scenarios"],
+        "replicates": manifest["replicates"],
+        "replicates_per_scenario": {"least": least, "most": most},
+        "failed_replicates": manifest.get("failed_replicates", 0),
+        "seconds": {
+            "drawing": manifest.get("wall_seconds") if drew else None,
+            "drawing_on_one_core": manifest.get("core_seconds"),
+            "publishing": manifest.get("publish_seconds"),
+        },
+        "made": manifest.get("made"),
+        "version": manifest.get("versions", {}).get("simstudy"),
+        "commit": _commit(manifest.get("git")),
+        "command": manifest.get("command"),
+        "report": _path(name, REPORT) if REPORT in files else None,
+        "figures": figures,
+        "claims": _count(claims, scored=True),
+        "unscored_claims": _count(claims, scored=False),
+    }
+    return Study(entry, part, mark, len(wrong), claims, manifest.get("captions", {}))
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -215,8 +211,8 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str
         yield f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}"
 
 
-def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
-    """Remarks: too few replicates, missing data, warnings."""
+def _warnings(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
+    """Too few replicates, missing data, warnings of the run."""
     config, (least, most) = manifest["config"], _sizes(manifest)
     if not config.get("precision") and least < (config.get("n_rep") or 0):
         yield f"{from_to(least, most)} of {config['n_rep']:,} replicates in each scenario"
@@ -254,7 +250,6 @@ def _path(study: str, file: str) -> str:
     return link(study, *file.split("/")).removeprefix("./")
 
 
-# ---------------------------------------------------------------- documents
 @dataclass(frozen=True)
 class Group:
     """Studies under one heading.
@@ -314,24 +309,3 @@ def _page_on(name: str | None, results: Place) -> str:
     paths = (root / folder / f"{name}.md" for root in above for folder in DOCUMENT_FOLDERS)
     found = next(filter(Path.is_file, paths), None)
     return Path(os.path.relpath(found, results.absolute())).as_posix() if found else ""
-
-
-# ---------------------------------------------------------------- JSON
-def _as_json(groups: Sequence[Group], others: Sequence[Any], version: str) -> dict[str, Any]:
-    """The index as an object; paths are relative to the folder of the results."""
-    scoreboard = [
-        {
-            "document": group.title,
-            "page": group.page or None,
-            "claims": {v: _count(group.claims, scored=True).get(v, 0) for v in MEANINGS},
-            "unscored_claims": _count(group.claims, scored=False),
-        }
-        for group in groups
-    ]
-    return {
-        "format": FORMAT,
-        "simstudy": version,
-        "studies": [study.entry for group in groups for study in group.studies],
-        "scoreboard": scoreboard,
-        "others": others,
-    }

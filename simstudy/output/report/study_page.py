@@ -222,7 +222,6 @@ def _run_times(result: Result) -> HtmlTable | None:
     return html_table(ordered, "Run time", choices=axis, value_labels=result.details.value_labels)
 
 
-# ---------------------------------------------------------------- tables of the page
 class Column(NamedTuple):
     """A column of a table.
 
@@ -336,7 +335,6 @@ def cell_text(value: Any) -> str:
     return words.replace(",", ", ") if words != str(value) and "(" in words else words
 
 
-# ---------------------------------------------------------------- sources
 def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     """The source texts by file name, the experiment's own first.
 
@@ -358,7 +356,6 @@ def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------- figures
 FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([\d.]+)"')
 TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
 MIN_LETTERS = 30  # letters; a shorter text may be that of an axis or a panel

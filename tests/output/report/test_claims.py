@@ -1,4 +1,4 @@
-"""Claims on a page: both numbers to the digits of our error, a verdict, and labelled remarks."""
+"""Claims on a page: both numbers to the digits of our error, a verdict, and labelled notes."""
 
 import math
 
@@ -27,13 +27,13 @@ def test_a_claim_has_both_numbers_and_the_tolerance_as_text():
     assert (found["published"], found["ours"], found["allowed"]) == shown
 
 
-def test_each_remark_has_its_label_and_an_empty_one_is_left_out():
-    assert row(rival="z (0.07): differs")["remarks"] == {}
-    remarks = {"detail": "at 3", "note": "off", "missing": "the seed"}
-    found = row(**remarks)["remarks"]
+def test_each_note_has_its_label_and_an_empty_one_is_left_out():
+    assert row(rival="z (0.07): differs")["notes"] == {}
+    notes = {"detail": "at 3", "note": "off", "missing": "the seed"}
+    found = row(**notes)["notes"]
     assert found == {"Detail": "at 3", "Missing": "the seed", "Note": "off"}
     right = {"right_name": "at the boundary", "right_published": 0.05}
-    assert row(**right)["remarks"] == {"Intended": "at the boundary"}
+    assert row(**right)["notes"] == {"Intended": "at the boundary"}
 
 
 def test_every_verdict_has_a_colour_and_all_of_a_scoreboard_have_a_meaning():

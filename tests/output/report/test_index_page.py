@@ -53,7 +53,7 @@ def index(folder, **known):
 
 
 def states(said):
-    return {study["name"]: [study["state"], *study["remarks"]] for study in said["studies"]}
+    return {study["name"]: [study["state"], *study["warnings"]] for study in said["studies"]}
 
 
 def others(said):
@@ -85,7 +85,7 @@ def test_studies_stand_by_document_and_a_missing_report_is_no_link(tmp_path):
     reports = [f"./{name}/report.html" for name in ("z", "a", "c", "alone")]
     files = [file for file in files if "#" not in file]
     assert [*dict.fromkeys(files)] == ["./../docs/first.md", *reports]
-    assert states(said)["b"] == ["with remarks", "report.html is not here"]
+    assert states(said)["b"] == ["with warnings", "report.html is not here"]
     assert page.texts["code"] == ["simstudy run experiment=fine"], "as typed, if it was"
 
 
@@ -163,7 +163,7 @@ def test_what_went_wrong_in_a_study_is_said(tmp_path):
             "randomness to be looked at: the same twice",
         ],
         "python": [
-            "with remarks",
+            "with warnings",
             "drawn from Python, and not published: no figures, claims or report",
         ],
     }

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from simstudy.claims import Claim, Finding, WrongAlternative
+from simstudy.claims import Claim, Finding, WrongValue
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
 from simstudy.output.report.study_page import sources_of, summary_of
@@ -35,7 +35,7 @@ CLAIMS = [
     Claim("a", f"Coverage {NASTY}", "table 1", lambda r: Finding(0.9, 0.001), 0.95,
           expected="differs", note=NASTY),
     Claim("b", "It holds", "text", lambda r: Finding(1.0), published=True,
-          rival=WrongAlternative("the other way", lambda r: Finding(0.0))),
+          wrong_value=WrongValue("the other way", lambda r: Finding(0.0))),
     Claim("c", "Elsewhere", "text", lambda r: Finding(math.nan), published=2.0),
     Claim("d", "It holds not", "text", lambda r: Finding(0.0, detail="at 3"), published=True),
 ]  # fmt: skip

@@ -13,9 +13,10 @@ from simstudy.measures.core import (
     Influence,
     Measure,
     MeasureContext,
+    inherited,
     standard_error,
 )
-from simstudy.measures.remarks import far_from_zero
+from simstudy.measures.warnings import far_from_zero
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
@@ -49,7 +50,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     Notes
     -----
     Both measures use the replicates that both can use. If the two differ by more than five standard
-    errors of their paired difference, one of them is wrong, and the summary has a `remark`. The
+    errors of their paired difference, one of them is wrong, and the summary has a `warning`. The
     interval of a share is Wilson's with the number of independent trials that has this error.
 
     References
@@ -64,20 +65,15 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
             f"and {list(raw.axes)} differ, so the two cannot be compared. "
             "Give two measures with the same cells."
         )
-    return _Conditional(
-        name=name or raw.name,
-        formula=Formula("its own, of conditional expectations given part of the data", INFLUENCE),
-        reads=tuple(dict.fromkeys((*measure.reads, *raw.reads))),
-        bounds=raw.bounds,
-        span=raw.span,
-        fewest=raw.fewest,
-        axes=measure.axes,
-        ddof=measure.ddof,
-        undefined=measure.undefined,
-        by_cell=measure.by_cell and raw.by_cell,
-        smooth=measure,
-        raw=raw,
-    )
+    formula = Formula("its own, of conditional expectations given part of the data", INFLUENCE)
+    own = {
+        "name": name or raw.name,
+        "formula": formula,
+        "reads": tuple(dict.fromkeys((*measure.reads, *raw.reads))),
+        "interval": raw.interval,
+        "by_cell": measure.by_cell and raw.by_cell,
+    }
+    return _Conditional(**inherited(measure) | own, smooth=measure, raw=raw)
 
 
 def _refuse_no_influence(value: object) -> None:
@@ -95,12 +91,12 @@ class _Conditional(Measure):
     raw: Measure
 
     @property
-    def remarks(self) -> bool:
+    def warns(self) -> bool:
         return True
 
     def bind(self, context: MeasureContext) -> Measure:
         smooth, raw = self.smooth.bind(context), self.raw.bind(context)
-        return replace(self, smooth=smooth, raw=raw, group_size=context.group_size)
+        return replace(self, smooth=smooth, raw=raw)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         used, also = self.smooth.used(columns), self.raw.used(columns)
@@ -118,10 +114,11 @@ class _Conditional(Measure):
         both = self.used(columns) if keep is None else self.used(columns) & keep
         smooth, raw = (each.influence(columns, keep=both) for each in (self.smooth, self.raw))
         plain = standard_error(raw, ddof=self.raw.ddof) ** 2
-        return smooth._replace(plain=plain, remark=self._disagreement(smooth, raw))
+        warning = self._disagreement(smooth, raw)
+        return smooth._replace(plain=plain, warning=warning, interval=None)
 
     def _disagreement(self, smooth: Influence, raw: Influence) -> np.ndarray:
-        """Remarks on cells in which the two measures differ by more than chance."""
+        """Warnings on cells in which the two measures differ by more than chance."""
         apart = smooth.estimate - raw.estimate
         with np.errstate(all="ignore"):
             each = np.where(np.isnan(smooth.psi), 0.0, smooth.psi - raw.psi + apart)

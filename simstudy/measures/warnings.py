@@ -1,9 +1,17 @@
-"""Remarks: doubts about an estimate, cell by cell, for the summary."""
+"""Warnings about an estimate, cell by cell, for the summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simstudy.array_types import Float, Shaped
 from simstudy.measures.columns import total
+from simstudy.measures.intervals import ScaledInterval, StudentInterval
+
+if TYPE_CHECKING:
+    from simstudy.measures.core import Influence
 
 ALL_ALIKE = 1000  # among fewer equal replicates, a rare outcome may just be missing
 FEW = 10  # an interval from fewer replicates relies on normal values
@@ -19,22 +27,27 @@ SKEW = "few replicates for values this skew: the interval is too short"
 
 
 def doubts(
-    n: Float[np.ndarray, " *cells"], mcse: Float[np.ndarray, " *cells"], psi: np.ndarray
+    influence: Influence, mcse: Float[np.ndarray, " *cells"], interval: StudentInterval
 ) -> Shaped[np.ndarray, " *cells"] | None:
-    """Remarks on errors that may be too small: no spread, few replicates, skew or heavy tails.
+    """Warnings on errors that may be too small: no spread, few replicates, skew or heavy tails.
 
     A 95% interval covers about 0.25 g^2/n less than it states, where g is the skewness of the
-    influences (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6).
+    influences (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6). Measures of events
+    have intervals that allow for this.
 
     Parameters
     ----------
-    n
-        Number of independent replicates or groups behind each error.
+    influence
+        Estimate and influences.
     mcse
         Monte Carlo standard errors.
-    psi
-        Influences of shape (rep, *cells); NaN if not used.
+    interval
+        Kind of the measure's interval.
     """
+    n, psi = influence.n_independent, influence.psi
+    if interval.counts_events:
+        is_few = isinstance(interval, ScaledInterval) & (n < FEW)
+        return np.where(is_few, NORMAL_ONLY, "") if is_few.any() else None
     if len(psi) == 0:
         return None
     known = (n >= 2) & np.isfinite(mcse)
@@ -50,17 +63,17 @@ def doubts(
         return None
     heavy_tails = np.full(n.shape, "", dtype=object)
     heavy_tails[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
-    remark = joined(np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")), heavy_tails)
-    remark[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
-    return remark
+    warning = joined(np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")), heavy_tails)
+    warning[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
+    return warning
 
 
-def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
-    """Join the remarks of each cell, without repeating one."""
+def joined(*warnings: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
+    """Join the warnings of each cell, without repeating one."""
     found: np.ndarray = np.asarray("", dtype=object)
-    for remark in remarks:
-        if remark is not None:
-            further = np.asarray(remark, dtype=object)
+    for warning in warnings:
+        if warning is not None:
+            further = np.asarray(warning, dtype=object)
             further = np.where(found == further, "", further)
             between = np.where((found != "") & (further != ""), "; ", "").astype(object)
             found = np.asarray(found + between + further, dtype=object)
@@ -70,7 +83,7 @@ def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
 def of_both(
     first: np.ndarray | None, second: np.ndarray | None
 ) -> Shaped[np.ndarray, " *cells"] | None:
-    """Join the remarks on both sides of a contrast; None if no cell has one."""
+    """Join the warnings on both sides of a contrast; None if no cell has one."""
     found = joined(first, second)
     return found if (found != "").any() else None
 
@@ -80,17 +93,8 @@ FAR = 5.0  # standard errors; correct means exceed it less than once in a millio
 MIN_EFFECTIVE = 10.0  # effective values behind the spread; with fewer, no test is made
 
 
-def far_from_zero(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
-    """Standard errors between a mean and 0, by `far_by_powers`; 0 if within chance."""
-    n = np.asarray(float(len(values)))
-    with np.errstate(all="ignore"):
-        squares = values * values
-        powers = (values, squares, squares * values, squares * squares)
-        return far_by_powers(n, *(total(power) / n for power in powers))
-
-
-def far_by_powers(
-    n: np.ndarray, first: np.ndarray, second: np.ndarray, third: np.ndarray, fourth: np.ndarray
+def far_from_zero(
+    values: Float[np.ndarray, " rep *cells"], n: np.ndarray | None = None
 ) -> Float[np.ndarray, " *cells"]:
     """Standard errors between the mean of values and 0; 0 if within chance.
 
@@ -102,15 +106,17 @@ def far_by_powers(
     Parameters
     ----------
     n
-        Number of values.
-    first, second, third, fourth
-        Means of their powers.
+        Number of values in each cell, the others being 0. Default: all.
 
     References
     ----------
     Hall (1992), Journal of the Royal Statistical Society B 54, 221-228.
     """
+    n = np.asarray(len(values) if n is None else n, float)
     with np.errstate(all="ignore"):
+        squares = values * values
+        powers = (values, squares, squares * values, squares * squares)
+        first, second, third, fourth = (total(power) / n for power in powers)
         variance = second - first**2
         skew = third - 3 * first * second + 2 * first**3
         fourth = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
@@ -121,3 +127,22 @@ def far_by_powers(
         rests = n * variance**2 / fourth >= MIN_EFFECTIVE
         is_far = varies & rests & (np.minimum(np.abs(t), np.abs(straight)) > FAR)
     return np.where(is_far, np.abs(t), 0.0)
+
+
+def effective_number(sizes: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
+    """Number of equal values with the same relative error as these: (sum)^2 / sum of squares.
+
+    Parameters
+    ----------
+    sizes
+        Values of 0 or above. If all are 0, so is the number.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling, section 8.2.
+    """
+    largest = sizes.max(axis=0, initial=0.0)
+    with np.errstate(all="ignore"):
+        sizes = sizes / np.where(largest > 0, largest, 1.0)
+        squares = total(sizes * sizes)
+        return np.asarray(total(sizes) ** 2 / np.where(squares > 0, squares, 1.0))

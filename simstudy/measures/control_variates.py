@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Bool, Float
+from simstudy.array_types import Bool
 from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import (
     Columns,
@@ -18,9 +18,16 @@ from simstudy.measures.columns import (
     pick,
     total,
 )
-from simstudy.measures.core import Formula, Influence, Measure, MeasureContext, standard_error
+from simstudy.measures.core import (
+    Formula,
+    Influence,
+    Measure,
+    MeasureContext,
+    inherited,
+    standard_error,
+)
 from simstudy.measures.moments import MomentMeasure, only
-from simstudy.measures.remarks import far_from_zero, joined
+from simstudy.measures.warnings import effective_number, far_from_zero, joined
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates more than controls: as the plain measure has it"
@@ -99,7 +106,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     controls
         Controls made by `control`. A control that is constant, or collinear with those before it,
         is ignored. One whose sample mean is more than five standard errors from the
-        stated mean is left out, with a `remark` in the summary.
+        stated mean is left out, with a `warning` in the summary.
     name
         Name of the measure in the summary. Default: that of the plain measure.
 
@@ -125,7 +132,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
 
     A stated mean is over all replicates. Replicates that the plain measure does not use therefore
     count with an influence of 0 if their controls are known. A cell keeps the plain estimate, with
-    a `remark`, in these cases:
+    a `warning`, in these cases:
 
     - controls are missing or infinite in some replicates, so that their mean over the others is
       unknown;
@@ -150,23 +157,13 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
             "Give at least one, as in control('x', mean=0.0)."
         )
     named = (name for each in controls for name in names_in(each.column, each.mean))
-    return _Controlled(
-        name=name or measure.name,
-        formula=Formula(
-            "its own, less what q controls explain of its error",
-            "sd(ψᵢ less its regression on the controls)/√n, with q degrees of freedom fewer",
-        ),
-        reads=tuple(dict.fromkeys((*measure.reads, *named))),
-        bounds=measure.bounds,
-        span=measure.span,
-        fewest=measure.fewest,
-        axes=measure.axes,
-        ddof=measure.ddof,
-        undefined=measure.undefined,
-        by_cell=measure.by_cell,
-        base=measure,
-        controls=controls,
+    formula = Formula(
+        "its own, less what q controls explain of its error",
+        "sd(ψᵢ less its regression on the controls)/√n, with q degrees of freedom fewer",
     )
+    reads = tuple(dict.fromkeys((*measure.reads, *named)))
+    own = {"name": name or measure.name, "formula": formula, "reads": reads}
+    return _Controlled(**inherited(measure) | own, base=measure, controls=controls)
 
 
 def _refuse_resampled(measure: object) -> None:
@@ -189,7 +186,7 @@ class _Controlled(Measure):
     controls: tuple[Control, ...]
 
     @property
-    def remarks(self) -> bool:
+    def warns(self) -> bool:
         return True
 
     @property
@@ -197,7 +194,7 @@ class _Controlled(Measure):
         return "controls are fitted to single replicates, as if they were independent"
 
     def bind(self, context: MeasureContext) -> Measure:
-        return replace(self.of_groups(context.group_size), base=self.base.bind(context))
+        return replace(self, base=self.base.bind(context))
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)
@@ -207,64 +204,30 @@ class _Controlled(Measure):
     ) -> Influence:
         plain = self.base.influence(columns, keep=keep)
         used = ~np.isnan(plain.psi)
-        values, whole = self._known(columns, used.shape)
-        believed, remarks = self._believed(values)
-        psi = self._over_all(plain, used)
-        fit = regress(psi, believed)
-        doubt = np.where(fit.n_controls > 0, self._doubt(psi, fit), "").astype(object)
-        took_part = (doubt == "") & (fit.n_controls > 0)
-        return plain._replace(
-            estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
-            psi=np.where(took_part, self._by_replicate(psi, fit, plain, len(used)), plain.psi),
-            plain=_squared_error(plain, ddof=self.base.ddof),
-            remark=joined(plain.remark, np.where(whole, "", WITHOUT), doubt, remarks),
+        values = [self._centred(each, columns, used.shape) for each in self.controls]
+        whole = np.logical_and.reduce([np.isfinite(value).all(axis=0) for value in values])
+        far = [far_from_zero(np.where(whole, value, 0.0)) for value in values]
+        with np.errstate(all="ignore"):  # of all replicates: 0 for those not used
+            psi = np.where(used, plain.psi, 0.0) * (len(used) / plain.n_rep)
+        fit = regress(
+            psi,
+            [np.where(whole & (z == 0), value, 0.0) for value, z in zip(values, far, strict=True)],
         )
-
-    def _doubt(self, psi: np.ndarray, fit: Fit) -> np.ndarray:
-        """Why the error after regression is unknown, by cell; empty if it is known."""
-        too_few = len(psi) - 1 - fit.n_controls < MIN_FREEDOM
-        nothing_left = total(fit.residuals**2) <= ROUNDING_SHARE * total(psi**2)
-        by_accident = (self.bounds == "wilson") | (rests_on(psi) < MIN_FOR_EXACT_FIT)
-        hidden = rests_on(fit.residuals) < _few(len(psi))
-        hidden = np.where(nothing_left, by_accident, hidden) & (total(psi**2) > 0)
-        return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
-
-    def _by_replicate(
-        self, psi: np.ndarray, fit: Fit, uncontrolled: Influence, n_all: int
-    ) -> np.ndarray:
-        """Influences of the used replicates, from those of all after regression.
-
-        They are scaled so that their spread over the root of the number of used replicates is the
-        error. If the measure is not a mean, the error is at least the plain one over the root of n,
-        since the bias may be as large.
-        """
-        n_obs = len(fit.psi)
-        freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
-        with np.errstate(all="ignore"):
-            scale = uncontrolled.n_rep / n_all * np.sqrt((n_obs - self.ddof) / freedom)
-            found = np.asarray(fit.psi * scale)
-        if _is_mean(self.base):
-            return found
-        too_good = n_obs * total(fit.residuals**2) < total(psi**2)
-        return np.where(too_good, uncontrolled.psi / np.sqrt(n_obs), found)
-
-    def _over_all(self, uncontrolled: Influence, used: np.ndarray) -> np.ndarray:
-        """Influences of all replicates; 0 for those not used."""
-        with np.errstate(all="ignore"):
-            psi = np.where(used, uncontrolled.psi, 0.0)
-            return np.asarray(psi * (len(used) / uncontrolled.n_rep))
-
-    def _known(
-        self, columns: Columns, shape: tuple[int, ...]
-    ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Controls minus their stated means, and which cells have them in all replicates.
-
-        In other cells the controls are 0.
-        """
-        values = [self._centred(each, columns, shape) for each in self.controls]
-        finite = [np.isfinite(value).all(axis=0) for value in values]
-        whole = np.asarray(np.logical_and.reduce(finite))
-        return [np.where(whole, value, 0.0) for value in values], whole
+        why_not = np.where(fit.n_controls > 0, self._why_not(psi, fit), "").astype(object)
+        takes_part = (why_not == "") & (fit.n_controls > 0)
+        error2 = standard_error(plain, ddof=self.ddof) ** 2 if plain.plain is None else plain.plain
+        each = zip(self.controls, values, far, strict=True)
+        return plain._replace(
+            estimate=plain.estimate - np.where(takes_part, fit.shift, 0.0),
+            psi=np.where(takes_part, self._by_replicate(psi, fit, plain), plain.psi),
+            plain=error2,
+            warning=joined(
+                plain.warning,
+                np.where(whole, "", WITHOUT),
+                why_not,
+                *(_format_far(*of_one) for of_one in each),
+            ),
+        )
 
     def _centred(self, control: Control, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
         """A control minus its stated mean, on the axes of the study and then the measure's own."""
@@ -276,19 +239,37 @@ class _Controlled(Measure):
             value = value.reshape(value.shape + (1,) * (len(shape) - value.ndim))
         return np.broadcast_to(value, shape)
 
-    def _believed(self, values: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Controls, 0 in cells where the sample mean contradicts the stated one; and remarks."""
-        remarks, kept = np.asarray(""), []
-        for own, value in zip(self.controls, values, strict=True):
-            far = far_from_zero(value)
-            kept.append(np.where(far == 0, value, 0.0))
-            remarks = joined(remarks, _format_far(own, value, far))
-        return kept, remarks
+    def _why_not(self, psi: np.ndarray, fit: Fit) -> np.ndarray:
+        """Why the error after regression is unknown, by cell; empty if it is known."""
+        too_few = len(psi) - 1 - fit.n_controls < MIN_FREEDOM
+        nothing_left = total(fit.residuals**2) <= ROUNDING_SHARE * total(psi**2)
+        by_accident = effective_number(psi**2) < MIN_FOR_EXACT_FIT
+        by_accident = self.interval.is_proportion | by_accident
+        rests_on_few = effective_number(fit.residuals**2) < min(MIN_EFFECTIVE, len(psi) / 5)
+        hidden = np.where(nothing_left, by_accident, rests_on_few) & (total(psi**2) > 0)
+        return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
+
+    def _by_replicate(self, psi: np.ndarray, fit: Fit, plain: Influence) -> np.ndarray:
+        """Influences of the used replicates, from those of all after regression.
+
+        They are scaled so that their spread over the root of the number of used replicates is the
+        error. If the measure is not a mean, and so has a bias, the error is at least the plain one
+        over the root of n, since the bias may be as large.
+        """
+        n = len(psi)
+        freedom = np.maximum(n - 1 - fit.n_controls, 1)
+        with np.errstate(all="ignore"):
+            after = np.asarray(fit.psi * (plain.n_rep / n * np.sqrt((n - self.ddof) / freedom)))
+        if isinstance(self.base, MomentMeasure) and self.base.value is only:
+            return after
+        too_good = n * total(fit.residuals**2) < total(psi**2)
+        return np.where(too_good, plain.psi / np.sqrt(n), after)
 
 
 def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Remarks on stated means that the sample contradicts, by cell; empty for the others."""
-    each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
+    """Warnings on a stated mean that the sample contradicts, by cell; empty for the others."""
+    with np.errstate(all="ignore"):
+        each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
     lines = [
         f"control {control.column!r} is left out: its mean is {by:+.3g} from the one stated, "
         f"{z:.0f} standard errors"
@@ -297,23 +278,6 @@ def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndar
         for by, z in each
     ]
     return np.array(lines, dtype=object).reshape(np.shape(far))
-
-
-def _is_mean(measure: Measure) -> bool:
-    """Whether it is a mean of one value per replicate, and so has no bias."""
-    return isinstance(measure, MomentMeasure) and measure.value is only
-
-
-def _few(n: int) -> float:
-    """The least effective number of values behind a spread."""
-    return min(MIN_EFFECTIVE, n / 5)
-
-
-def _squared_error(uncontrolled: Influence, *, ddof: int) -> np.ndarray:
-    """Squared error of the measure without controls."""
-    if uncontrolled.plain is not None:
-        return uncontrolled.plain
-    return standard_error(uncontrolled, ddof=ddof) ** 2
 
 
 COLLINEAR = 1e-10  # residual share of a control's sum of squares; below it, collinear
@@ -363,17 +327,3 @@ def _new_direction(control: np.ndarray, basis: Sequence[_Direction]) -> _Directi
     is_new = (squares > COLLINEAR * at_first) & (at_first > CONSTANT * len(rest) * average**2)
     rest, mean = np.where(is_new, rest, 0.0), np.where(is_new, mean, 0.0)
     return _Direction(rest, mean, np.where(is_new, squares, 1.0), is_new)
-
-
-def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
-    """Effective number of values behind a spread: (sum of squares)^2 / sum of fourth powers.
-
-    Parameters
-    ----------
-    values
-        Values with mean 0. If all are 0, so is the number.
-    """
-    largest = np.abs(values).max(axis=0)
-    squares = (values / np.where(largest > 0, largest, 1.0)) ** 2
-    fourth = total(squares * squares)
-    return np.asarray(total(squares) ** 2 / np.where(fourth > 0, fourth, 1.0))

@@ -1,1 +1,0 @@
-"""Variance reduction: control variates, conditional expectations, importance weights."""
