@@ -28,7 +28,7 @@ INLINE: dict[str, Any] = {"backend": "inline", "n_jobs": 1}
 
 def summary_of(result: Result) -> Any:
     """Made again, and not remembered."""
-    result.__dict__.pop("summary", None)
+    result._frames.clear()
     return result.summary
 
 

@@ -74,6 +74,10 @@ class WorkUnit:
     def __repr__(self) -> str:
         return f"method {self.method.name} of {self.scenario!r}"
 
+    def identity_text(self) -> str:
+        """The text behind the key in the store; a change of it would lose all stored blocks."""
+        return f"Analysed(method={self.method.name},scenario={identity(self.scenario)})"
+
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """List the parameters of a function that are not fixed by a `partial`."""

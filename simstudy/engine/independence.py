@@ -293,7 +293,7 @@ def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarra
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
-        if matrix is not None:
+        if matrix is not None and matrix.size:  # none if every replicate failed
             means = matrix.reshape(-1, plan.rules.group_size, matrix.shape[1]).mean(axis=1)
             yield from ((name, cell) for cell in means.T if np.isfinite(cell).all())
 
@@ -306,8 +306,8 @@ def _first_cells(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not is_number or column.null_count or not n_rows or len(column) % n_rows:
         return None
-    cells: np.ndarray = column.to_numpy().reshape(n_rows, -1)[:, :MAX_CELLS].astype(float)
-    return cells
+    matrix: np.ndarray = column.to_numpy().reshape(n_rows, -1)
+    return matrix[:, :MAX_CELLS].astype(float)
 
 
 def block_spread(values: np.ndarray) -> tuple[float, float]:

@@ -207,7 +207,7 @@ def _digest(column: pa.ChunkedArray) -> str:
     Doubles, since whole numbers are doubles in a file with doubles of other methods. Arrow's
     buffers are read as they are: `to_numpy` would import pandas into the other process.
     """
-    hashed = hashlib.sha256()
+    hashed = hashlib.blake2b(digest_size=16)
     array = pa.concat_arrays(column.chunks)
     while pa.types.is_list(array.type):
         hashed.update(_bytes_of(array.value_lengths()))
@@ -225,11 +225,14 @@ def _bytes_of(numbers: pa.Array) -> bytes:
 
     Missing ones are 0 and every NaN is the same.
     """
-    missing = _as_numpy(numbers.is_null().cast(pa.int8()), np.int8)
     if pa.types.is_boolean(numbers.type):
         numbers = numbers.cast(pa.int8())
-    values = np.where(missing, 0.0, _as_numpy(numbers.cast(pa.float64()), float))
-    return missing.tobytes() + np.where(np.isnan(values), np.nan, values).tobytes()
+    values, flags = _as_numpy(numbers.cast(pa.float64()), float), b""
+    if numbers.null_count:
+        missing = _as_numpy(numbers.is_null().cast(pa.int8()), np.int8)
+        values, flags = np.where(missing, 0.0, values), missing.tobytes()
+    is_nan = np.isnan(values)
+    return flags + (np.where(is_nan, np.nan, values) if is_nan.any() else values).tobytes()
 
 
 def _as_numpy(array: pa.Array, kind: type) -> np.ndarray:

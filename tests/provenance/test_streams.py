@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from simstudy.design import grid
-from simstudy.design.plan import Plan, Rules
+from simstudy.design.plan import Method, Plan, Rules, WorkUnit
+from simstudy.provenance.scenario_id import identity
 from simstudy.provenance.streams import Streams, generator
 
 STREAM = Streams(seed=1, study="toy/50", scenario="Mean(n_obs=3)", block=0)
@@ -41,6 +42,17 @@ def test_known_answers():
 
 def test_known_answer_of_a_plan():
     assert data(plan_of(Trial(1.5)), Trial(1.5), 2) == PINNED_PLAN
+
+
+def test_known_key_of_a_method():
+    """Pinned, so that no new name of a class loses stored blocks."""
+    method = Method("welch", lambda x: {"e": x})
+    unit = WorkUnit(Trial(1.5), method)
+    assert identity(unit) == "Analysed(method=welch,scenario=Trial(k=1.5))"
+    assert (
+        replace(plan_of(Trial(1.5)), methods=(method,)).work_units.key_of(unit)
+        == "c55e1df79e63059b"
+    )
 
 
 def test_the_seed_of_a_stream_is_the_whole_hash_of_its_address():
