@@ -98,6 +98,14 @@ def test_the_order_within_blocks_accuses_nobody():
     assert outcome.warnings == []
 
 
+@pytest.mark.parametrize(("method", "n_rows"), [(average, 20), (in_order, 1000)])
+def test_the_order_decides_whether_the_pilot_takes_its_full_time(method, n_rows, monkeypatch):
+    monkeypatch.setattr(pilot, "PART", 0.0)
+    rules = Rules(across_replicates=("m",))
+    (said,) = run("independent", method, measures=[mean("b")], rules=rules).notes
+    assert f"if it varies {least_spread(n_rows, 1):.2g} times as much as a replicate" in said
+
+
 def test_groups_are_tested_as_groups():
     assert run("repeated", rules=Rules(group_size=10), measures=[mean("b")]).warnings == []
 
