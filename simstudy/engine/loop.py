@@ -459,7 +459,6 @@ class Loop:
                 code=self.provenance.expected,
                 run_seconds=self.stats.seconds,
                 seconds=found.seconds_left,
-                block_seconds=self.stats.seconds_per_block,
             )
         self.stats.notes += self.monitor.note_pilot(pilot)
         if found.other or found.unchecked or pilot.spreads or pilot.unchecked:

@@ -8,15 +8,16 @@ not stored. Their means are put through the test of a long run.
 from __future__ import annotations
 
 import math
+import pickle
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design.plan import Plan, base_scenario
+from simstudy.design.plan import Plan
 from simstudy.engine.block import draw_block
 from simstudy.engine.executors import packed
 from simstudy.engine.graceful_stop import BlockTimeoutError
@@ -30,7 +31,6 @@ from simstudy.engine.independence import (
 )
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.second_draw import (
-    MORE_SECONDS,
     PART_OF_RUN,
     in_other_process,
     kind_of,
@@ -46,7 +46,7 @@ from simstudy.store.blocks import Store
 N_BLOCKS, MIN_ROWS = 20, 20
 FIRST_BLOCK = 1 << 40  # no run has so many blocks
 LEVEL = 1e-6  # for all columns together; false alarms may be ten times as frequent
-PART = 0.25  # of its time, if the order of stored replicates shows nothing
+PART = 0.1  # of its time, if the order of stored replicates shows nothing
 MAX_Z = 3.0  # of products of neighbouring ranks, above which the pilot takes its full time
 
 
@@ -76,16 +76,22 @@ class Pilot(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """A unit to draw, in blocks of the plan's size, within a processor time."""
+    """A unit to draw within a processor time, of which the blocks may take a part."""
 
     code: LoadedCode | None
     plan: Plan
     seconds: float
+    part: float
+
+
+Tests = Sequence[tuple[str, float, float]]
+"""Column, ratio and p-value of each test."""
 
 
 class _Answer(NamedTuple):
-    tests: Sequence[tuple[str, float, float]]  # column, ratio and p-value
+    tests: Tests
     unseen: Sequence[str]
+    n_rows: int
     seconds: float
     why: str = ""
 
@@ -98,7 +104,6 @@ def draw_pilot(
     code: LoadedCode | None,
     run_seconds: float,
     seconds: float,
-    block_seconds: Mapping[str, float],
 ) -> Pilot:
     """Draw a pilot of the units that have fewer than five blocks.
 
@@ -111,9 +116,8 @@ def draw_pilot(
     run_seconds
         Duration of the run, in seconds.
     seconds
-        Processor time that the pilot may take; infinite for no limit.
-    block_seconds
-        Time for a block, by key; with methods, that of the data by the key of the scenario.
+        Processor time that the pilot may take; infinite for no limit. Further scenarios of a class
+        or method are drawn only within 5% of the run.
     """
     short = [
         key
@@ -122,25 +126,20 @@ def draw_pilot(
     ]
     kinds = {key: kind_of(plan, key) for key in last_of_each_kind_first(plan, short)}
     share, left = seconds / max(1, len(set(kinds.values()))), seconds
-    for_more = max(MORE_SECONDS, PART_OF_RUN * run_seconds)
+    for_more = seconds if math.isinf(seconds) else PART_OF_RUN * run_seconds
     done, why, unseen = set[str](), "", dict[str, None]()
     tests: list[tuple[Spread, float]] = []
     sizes: list[int] = []
     for key, kind in kinds.items():
         if kind in done and seconds - left > for_more:
             continue
-        own = block_seconds.get(key, 0.0)
-        data = block_seconds.get(plan.key_of(base_scenario(plan.keys[key])), 0.0)
-        per_block = own + (data if plan.keys[key] is not base_scenario(plan.keys[key]) else 0.0)
-        part = 1.0 if _is_in_order(plan, store, key) else PART
-        size = pilot_size(plan, per_block, part * share, min(share, left))
-        if size is None:
+        only, limit = plan.only([plan.keys[key]]), min(share, left)
+        if limit <= 0:
             why = why or "its time was over"
-            continue
-        few = replace(plan.only([plan.keys[key]]), block_size=size)
+            break
+        part = 1.0 if _is_in_order(plan, store, key) else PART
         try:
-            order = packed(_Order(code, few, min(share, left)))
-            answer = in_other_process(_tests_here, order, min(share, left))
+            answer = in_other_process(_tests_here, packed(_Order(code, only, limit, part)), limit)
         except Exception as error:  # the study cannot be sent, the process has ended or hangs
             why = why or describe(error) or "it took too long"
             break
@@ -149,7 +148,7 @@ def draw_pilot(
             why = why or answer.why
             continue
         done.add(kind)
-        sizes.append(size // plan.rules.group_size)
+        sizes.append(answer.n_rows // plan.rules.group_size)
         tests += [(Spread(key, name, ratio), p) for name, ratio, p in answer.tests]
         unseen |= dict.fromkeys(answer.unseen)
     found = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
@@ -158,13 +157,19 @@ def draw_pilot(
     return Pilot(found, least, tuple(unseen), unchecked, why)
 
 
-def pilot_size(plan: Plan, block_seconds: float, seconds: float, most_seconds: float) -> int | None:
-    """Choose the replicates of a pilot's block: a multiple of the group size, and of 20 if it can.
+def least_rows(plan: Plan) -> int:
+    """The replicates of the smallest block: 20 in whole groups, or the study's block size."""
+    group = plan.rules.group_size
+    return min(plan.block_size, math.ceil(MIN_ROWS / group) * group)
+
+
+def pilot_size(plan: Plan, row_seconds: float, seconds: float, most_seconds: float) -> int | None:
+    """Choose the replicates of a block: a multiple of the group size, and of 20 if it can.
 
     Parameters
     ----------
-    block_seconds
-        Time for a block of the study.
+    row_seconds
+        Time for a replicate.
     seconds
         Time for the pilot.
     most_seconds
@@ -173,16 +178,14 @@ def pilot_size(plan: Plan, block_seconds: float, seconds: float, most_seconds: f
     Returns
     -------
     int or None
-        From 20 to the block size, or the block size if that is smaller; None without the time.
+        From `least_rows` to the study's block size; None without the time.
     """
-    group, full = plan.rules.group_size, plan.block_size
-    least = min(full, math.ceil(MIN_ROWS / group) * group)
-    of_one = N_BLOCKS * block_seconds / full  # seconds for one replicate of each block
+    full, of_all = plan.block_size, N_BLOCKS * row_seconds
 
     def allowed(time: float) -> int:
-        return full if of_one * full <= time else int(time / of_one)
+        return full if of_all * full <= time else int(time / of_all)
 
-    unit = math.lcm(group, MIN_ROWS)
+    unit, least = math.lcm(plan.rules.group_size, MIN_ROWS), least_rows(plan)
     size = allowed(seconds) // unit * unit
     return size or (least if allowed(most_seconds) >= least else None)
 
@@ -220,28 +223,41 @@ def neighbours(values: np.ndarray) -> float:
 
 # ---------------------------------------------------------------- in the other process
 def _tests_here(payload: bytes) -> _Answer:
-    import pickle
-
     order: _Order = pickle.loads(payload)
     (scenario,), plan = order.plan.keys.values(), order.plan
     began = time.process_time()
+
+    def answer(
+        size: int = 0, why: str = "", tests: Tests = (), unseen: Sequence[str] = ()
+    ) -> _Answer:
+        return _Answer(tests, unseen, size, time.process_time() - began, why)
+
     try:
         with single_threaded(), processor_time(order.seconds):
-            blocks = [draw_block(plan, scenario, FIRST_BLOCK + at) for at in range(N_BLOCKS)]
+            few = replace(plan, block_size=least_rows(plan))
+            draw_block(few, scenario, FIRST_BLOCK - 1)  # loads and compiles what it needs
+            loaded, clock = time.process_time(), time.perf_counter()
+            draw_block(few, scenario, FIRST_BLOCK - 2)
+            spent = (time.process_time() - loaded) or time.perf_counter() - clock  # if it is coarse
+            row_seconds = spent / few.block_size
+            left = order.seconds - (loaded - began)
+            size = pilot_size(plan, row_seconds, order.part * left, left)
+            if size is None:
+                return answer(why="its time was over")
+            few = replace(plan, block_size=size)
+            blocks = [draw_block(few, scenario, FIRST_BLOCK + at) for at in range(N_BLOCKS)]
     except BlockTimeoutError:
-        return _Answer((), (), time.process_time() - began, "its time was over")
+        return answer(why="its time was over")
     except BaseException as error:  # a block of another size may be a mistake in the study
-        why = f"drawing blocks of {plan.block_size} failed: {describe(error)}"
-        return _Answer((), (), time.process_time() - began, why)
-    table = block_table(plan, blocks)
+        return answer(why=f"drawing a block of {few.block_size} failed: {describe(error)}")
     tests, unseen = list[tuple[str, float, float]](), list[str]()
-    for name, values, why_not in _columns(plan, table):
+    for name, values, why_not in _columns(few, block_table(few, blocks)):
         ratio, p_value = block_spread(values.reshape(N_BLOCKS, -1)) if not why_not else (1.0, 1.0)
         if why_not or (ratio, p_value) == (1.0, 1.0):
             unseen.append(f"{name} ({why_not or _why_not(values)})")
         else:
             tests.append((name, ratio, p_value))
-    return _Answer(tests, unseen, time.process_time() - began)
+    return answer(size, tests=tests, unseen=unseen)
 
 
 def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray, str]]:
