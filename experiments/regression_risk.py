@@ -62,9 +62,11 @@ class Config(LinearConfig):
 
 def answer(result: Result) -> str:
     """Distance and bias of the MSE, with and without the intercept in the risk."""
-    distance = [span(result, "rmse", ".3f", metric="mse", n_test=n) for n in (100, 30_000)]
+    distance = [
+        span(result, "rmse", 3, percent=False, metric="mse", n_test=n) for n in (100, 30_000)
+    ]
     bias, printed = (
-        span(result, measure, ".3f", metric="mse", n_test=30_000)
+        span(result, measure, 3, percent=False, metric="mse", n_test=30_000)
         for measure in ("bias", "bias_printed")
     )
     return (

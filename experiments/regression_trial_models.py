@@ -89,15 +89,15 @@ def answer(result: Result) -> str:
     """Shares of false nulls and power by kind of data."""
     normal, heavy = "LinearModel", "LinearModel(df=3)"
     false = {
-        dgp: span(result, "null_is_false", ".0%", dgp=dgp, method="studentized", metric=metrics)
+        dgp: span(result, "null_is_false", 0, dgp=dgp, method="studentized", metric=metrics)
         for dgp, metrics in ((normal, list(METRICS)), (heavy, ["mse", "rmse"]))
     }
-    power = span(result, "power", ".0%", dgp=normal, method="studentized")
-    by_mae = span(result, "null_is_false", ".0%", dgp=heavy, method="studentized", metric="mae")
+    power = span(result, "power", 0, dgp=normal, method="studentized")
+    by_mae = span(result, "null_is_false", 0, dgp=heavy, method="studentized", metric="mae")
     return (
         f"With normal noise {false[normal]} of nulls are false (designed: 93%), over all models "
-        f"and metrics, and the power is {power} (80%). With Student-t noise of 3 degrees of "
-        f"freedom {false[heavy]} are false by MSE and RMSE, and {by_mae} by MAE."
+        f"and metrics. The designed power is 80%; it is {power}. With Student-t noise of 3 degrees "
+        f"of freedom {false[heavy]} are false by MSE and RMSE, and {by_mae} by MAE."
     )
 
 

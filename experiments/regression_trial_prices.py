@@ -68,16 +68,20 @@ class Config(TrialConfig):
 
 def answer(result: Result) -> str:
     """Shares of false nulls and power by the spread of prices."""
-    at = {"method": "studentized", "metric": "tweedie_1.5", "model": "random_forest"}
+    at: dict[str, Any] = {
+        "method": "studentized",
+        "metric": "tweedie_1.5",
+        "model": "random_forest",
+    }
     spreads = ["Prices(spread=0.25)", "Prices(spread=1)"]
     false, power = (
-        [span(result, measure, ".0%", dgp=dgp, **at) for dgp in spreads]
+        [span(result, measure, 0, dgp=dgp, **at) for dgp in spreads]
         for measure in ("null_is_false", "power")
     )
     return (
-        f"By the deviance of a forest {false[0]} of nulls are false (designed: 93%) if prices "
-        f"spread little, and the power is {power[0]} (80%). If the log of prices has a standard "
-        f"deviation of 1 they are {false[1]} and {power[1]}."
+        f"By the deviance of a forest {false[0]} of nulls are false if prices spread little "
+        f"(designed: 93%), and the power is {power[0]} where 80% is designed. If the log of prices "
+        f"has a standard deviation of 1 they are {false[1]} and {power[1]}."
     )
 
 

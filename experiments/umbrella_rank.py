@@ -98,10 +98,7 @@ def figure_3(result: Result) -> ggplot:
         exact=_law(int(rows["n_obs"].max()), *about), joined=False,
     )  # fmt: skip
     least = int(least_feasible_n(*about))
-    says = (
-        f"{first.sensitivity:.0%} sensitivity with {first.confidence:.0%} confidence. Grey: below "
-        f"n = {least} not even the smallest score is safe, so there is no rank."
-    )
+    says = f"Grey: below n = {least} not even the smallest score is safe, so there is no rank."
     grey = {"xmin": 0, "xmax": least - 0.5, "fill": "#DDDDDD", "alpha": 0.6}
     return (
         figure

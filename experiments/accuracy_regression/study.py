@@ -25,6 +25,7 @@ Performance  The share that fails, with its exact value by enumeration, and the 
 
 from typing import Any
 
+from experiments._answers import most
 from experiments.accuracy_regression.claims import CLAIMS
 from experiments.accuracy_regression.figures import FIGURES
 from simstudy.analysis.result import Result
@@ -32,6 +33,7 @@ from simstudy.design import grid
 from simstudy.documents.scenarios.accuracy import MEASURES, METHODS, AccuracyCheck
 from simstudy.options import option, published
 from simstudy.study import Study
+from simstudy.tables import in_words
 
 ONE_HALF = 0.5  # accuracy of reused references, for which σ = 1/2 is true
 
@@ -61,15 +63,16 @@ class Config:
 def answer(result: Result) -> list[str]:
     """The rejection rate on average over references, for one reference, and with correlation."""
     null: dict[str, Any] = {"measure": "rejection_rate", "method": "document", "effect": 0.0}
-    average = result.select(correlation=0.0, quantile=0.0, **null)["estimate"].max()
-    one = result.select(correlation=0.0, quantile=[0.025, 0.975], **null)["estimate"]
-    alike = result.select(correlation=[0.2, 0.4, 0.6, 0.8], quantile=0.0, **null)["estimate"].max()
+    average = most(result.select(correlation=0.0, quantile=0.0, **null))
+    one = in_words(
+        result.select(correlation=0.0, quantile=[0.025, 0.975], **null), percent=True, decimals=1
+    )
+    alike = most(result.select(correlation=[0.2, 0.4, 0.6, 0.8], quantile=0.0, **null))
     return [
         f"On average over references it keeps α = 5% if answers are independent: at most "
-        f"{average:.1%} of true nulls are rejected. If answers of the models are correlated it "
-        f"rejects less (at most {alike:.1%}).",
-        f"For the one reference that you have it does not: depending on its luck it rejects "
-        f"{one.min():.1%} to {one.max():.1%}.",
+        f"{average} of true nulls are rejected. If answers of the models are correlated it "
+        f"rejects less (at most {alike}).",
+        f"For the one reference that you have it does not: depending on its luck it rejects {one}.",
     ]
 
 

@@ -14,6 +14,7 @@ orders of error: 1/sqrt(n) on one side (1/n for BCa and bootstrap-t), and 1/n on
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from simstudy.claims import is_more, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
 from simstudy.measures import coverage, interval_width, tail_miss
+from simstudy.tables import in_words
 
 SOURCE = "Efron (1987), Hall (1988)"
 METHODS = ("Student", "percentile", "basic", "BCa", "bootstrap-t")
@@ -116,14 +118,14 @@ class Config:
 def answer(result):
     """Coverage at the smallest and the largest sample."""
     rows = result.select(measure="coverage", shape="lognormal")
-    by = rows.pivot(index="n_obs", columns="method", values="estimate")
-    few, many = by.index.min(), by.index.max()
-    best = by.loc[few].idxmax()
-    others = by.loc[few].drop(best)
+    few, many = (rows[rows["n_obs"] == n] for n in (rows["n_obs"].min(), rows["n_obs"].max()))
+    best = few.loc[few["estimate"].idxmax(), "method"]
+    is_best = few["method"] == best
+    covers = partial(in_words, percent=True, decimals=1)
     return (
-        f"{best}: with {few} lognormal values it covers {by.loc[few, best]:.1%} where 95% is asked "
-        f"for, the others {others.min():.1%} to {others.max():.1%}; with {many} it covers "
-        f"{by.loc[many, best]:.1%}."
+        f"{best}: with {few['n_obs'].iloc[0]} lognormal values it covers {covers(few[is_best])} "
+        f"where 95% is asked for, the others {covers(few[~is_best])}; with "
+        f"{many['n_obs'].iloc[0]} it covers {covers(many[many['method'] == best])}."
     )
 
 

@@ -25,6 +25,7 @@ from simstudy.claims import is_above, is_below, is_far, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage, mean, relative_error_model_se
+from simstudy.tables import in_words
 
 SHARE = np.array([0.1, 0.2, 0.3, 0.5])
 BETA = {"rare": 0.8, "fifth": 0.6, "third": 0.5, "half": 0.3}
@@ -116,13 +117,18 @@ class Config:
 
 def answer(result):
     """The largest bias by events per variable."""
-    bias = result.select(measure="bias").groupby(["method", "epv"])["estimate"].max().unstack()
-    likelihood, firth = bias.loc["likelihood"], bias.loc["Firth"]
-    few, ten = likelihood.index.min(), 10
+    bias = result.select(measure="bias")
+    few = bias["epv"].min()
+
+    def largest(method, **where):
+        rows = result.select(measure="bias", method=method, **where)
+        return in_words(rows.loc[rows["estimate"].abs().idxmax()], decimals=2)
+
     return (
         f"About ten with maximum likelihood: the largest bias of a coefficient is "
-        f"{likelihood[few]:.2f} with {few} events per variable and {likelihood[ten]:.2f} with "
-        f"{ten}. With Firth's penalty it is at most {firth.max():.2f} for any number here."
+        f"{largest('likelihood', epv=few)} with {few} events per variable and "
+        f"{largest('likelihood', epv=10)} with 10. With Firth's penalty the largest is "
+        f"{largest('Firth')} for any number here."
     )
 
 

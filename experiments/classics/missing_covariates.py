@@ -15,6 +15,7 @@ White & Carlin (2010), Statistics in Medicine 29, 2920-2931.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from simstudy.claims import is_above, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage, empirical_se, relative_precision, rmse
+from simstudy.tables import in_words
 
 M = 10
 BY = {"random": (0, 0, 0), "z": (0, 1, 0), "y": (0, 0, 0.5), "x": (1, 0, 0), "x and y": (1, 0, 0.5)}
@@ -114,21 +116,21 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
-def in_words(rows):
+def with_titles(rows):
     """Rows with the titles of panels: what x and z are."""
     by, of = rows["missing_by"].replace("random", "chance"), rows["coefficient"]
     return rows.assign(missing_by="missing by " + by, coefficient="coefficient of " + of)
 
 
 def performance(result):
-    rows = in_words(result.select(coefficient="x", strength=1))
+    rows = with_titles(result.select(coefficient="x", strength=1))
     shown = {"measure": ["bias", "coverage", "empirical_se"], "rows": "missing_by"}
     return dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
 
 
 def crossing(result):
     """Error of both methods, and of all data, by the strength of the dependence."""
-    rows = in_words(result.select(missing_by=["z", "y", "x", "x and y"]))
+    rows = with_titles(result.select(missing_by=["z", "y", "x", "x and y"]))
     shown = {"color": "method", "panel": "missing_by", "rows": "coefficient"}
     return measure_curves(rows, x="strength", y="rmse", **shown)
 
@@ -141,15 +143,17 @@ class Config:
 
 def answer(result):
     """The bias of both methods by the variables that missingness depends on."""
-    rows = result.select(measure="bias", coefficient="x")
-    worst = rows.assign(size=rows["estimate"].abs())
-    worst = worst.groupby(["missing_by", "method"])["size"].max().unstack()
-    complete, imputed = worst["complete cases"], worst["imputed"]
+
+    def worst(method, missing_by):
+        rows = result.select("bias", coefficient="x", method=method, missing_by=missing_by)
+        return in_words(rows.loc[rows["estimate"].abs().idxmax()], decimals=3)
+
+    complete, imputed = (partial(worst, method) for method in ("complete cases", "imputed"))
     return (
-        f"Imputation, where missing values depend on the outcome (largest bias {imputed['y']:.2f}, "
-        f"complete cases {complete['y']:.2f}). Complete cases, where they depend on the covariate "
-        f"itself ({complete['x']:.3f}, imputed {imputed['x']:.3f}). Where they depend on both, "
-        f"neither ({complete['x and y']:.2f} and {imputed['x and y']:.2f})."
+        f"Imputation, where missing values depend on the outcome (largest bias {imputed('y')}, "
+        f"complete cases {complete('y')}). Complete cases, where they depend on the covariate "
+        f"itself ({complete('x')}, imputed {imputed('x')}). Where they depend on both, "
+        f"neither ({complete('x and y')} and {imputed('x and y')})."
     )
 
 

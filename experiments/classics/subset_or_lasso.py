@@ -27,6 +27,7 @@ from simstudy.figures import caption, captions, measure_curves
 from simstudy.figures.theme import MUTED
 from simstudy.lazy import p9
 from simstudy.measures import mean
+from simstudy.tables import in_words
 
 P, N_PENALTIES, N_SWEEPS = 10, 50, 60
 SUBSETS = [np.array(list(combinations(range(P), k))) for k in range(1, P + 1)]
@@ -171,14 +172,17 @@ def answer(result):
     """Test errors at the ends, and how far the relaxed lasso is from the best anywhere."""
     rows = result.select(measure="test_error")
     errors = rows.pivot(index="snr", columns="method", values="estimate")
-    low, high = errors.iloc[0], errors.iloc[-1]
     most = (errors["relaxed"] - errors.min(axis=1)).max()
+    low, high = errors.index.min(), errors.index.max()
+
+    def error(method, snr):
+        return in_words(result.row("test_error", method=method, snr=snr), decimals=3)
+
     return (
         f"The relaxed lasso: its test error is at most {most:.3f} above the best at any "
-        f"signal-to-noise ratio. At {errors.index[0]:g} the lasso has {low['lasso']:.3f} and best "
-        f"subset {low['best subset']:.3f} (relaxed: {low['relaxed']:.3f}); at "
-        f"{errors.index[-1]:g} {high['lasso']:.3f} and {high['best subset']:.3f} "
-        f"({high['relaxed']:.3f})."
+        f"signal-to-noise ratio. At {low:g} the lasso has {error('lasso', low)} and best subset "
+        f"{error('best subset', low)} (relaxed: {error('relaxed', low)}); at {high:g} "
+        f"{error('lasso', high)} and {error('best subset', high)} ({error('relaxed', high)})."
     )
 
 

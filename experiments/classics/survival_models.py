@@ -20,6 +20,7 @@ from simstudy import Study, grid, measures, option, published
 from simstudy.claims import is_below, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves, zip_plot
 from simstudy.lazy import p9
+from simstudy.tables import in_words
 
 
 @dataclass(frozen=True)
@@ -141,15 +142,14 @@ class Config:
 
 def answer(result):
     """Bias and coverage of the exponential model at the ends, and of the others."""
-    bias = result.select(measure="bias").pivot(index="gamma", columns="method", values="estimate")
-    cover = result.select(measure="coverage").pivot(
-        index="gamma", columns="method", values="estimate"
-    )
-    last, others = bias.index.max(), bias[["Weibull", "Cox"]].abs().max().max()
+    others = result.select("bias", method=["Weibull", "Cox"])
+    largest = in_words(others.loc[others["estimate"].abs().idxmax()], decimals=3)
+    last = {"gamma": others["gamma"].max(), "method": "exponential"}
     return (
-        f"Weibull or Cox: their bias is at most {others:.3f} for any shape. The exponential model "
-        f"is unbiased only near γ = 1; at γ = {last:g} its bias is "
-        f"{bias.loc[last, 'exponential']:.2f} and it covers {cover.loc[last, 'exponential']:.0%}."
+        f"Weibull or Cox: their largest bias for any shape is {largest}. The exponential model is "
+        f"unbiased only near γ = 1; at γ = {last['gamma']:g} its bias is "
+        f"{in_words(result.row('bias', **last), decimals=2)} and it covers "
+        f"{in_words(result.row('coverage', **last), percent=True, decimals=0)}."
     )
 
 

@@ -23,6 +23,7 @@ from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
 from simstudy.measures import rejection_rate
+from simstudy.tables import in_words
 
 
 @dataclass(frozen=True)
@@ -133,12 +134,10 @@ class Config:
 
 def answer(result):
     """The range of each test's size."""
-    null = result.select(shift=0.0)
-    sizes = null.groupby(["shape", "method"])["estimate"].agg(["min", "max"])
 
     def says(shape, method):
-        least, most = sizes.loc[(shape, method)]
-        return f"{method} {least:.1%} to {most:.1%}"
+        rows = result.select(shift=0.0, shape=shape, method=method)
+        return f"{method} {in_words(rows, percent=True, decimals=1)}"
 
     return [
         "Welch, if data are normal: where 5% is asked for, "

@@ -15,6 +15,8 @@ Performance  Coverage (share of safe thresholds), mean true sensitivity, and the
              one MCSE of a coverage of 80% is 0.13 points at the published 100,000 replicates.
 """
 
+from typing import Any
+
 from experiments.classifier_threshold.claims import CLAIMS
 from experiments.classifier_threshold.figures import figure_1, figure_2, figure_4, figure_coverage
 from experiments.classifier_threshold.tables import table_of_coverage
@@ -23,6 +25,7 @@ from simstudy.design import grid
 from simstudy.documents.scenarios.thresholds import MEASURES, Threshold
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
+from simstudy.tables import in_words
 
 
 @published(__file__)
@@ -43,14 +46,16 @@ def answer(result: Result) -> str:
     rows = result.select(measure="coverage").drop_duplicates("method")
     kept = rows[rows["upper"] >= rows["confidence"]]
     lost = rows[rows["upper"] < rows["confidence"]].sort_values("estimate")
-    named = (
-        f"{m} ({share:.1%})" for m, share in zip(kept["method"], kept["estimate"], strict=True)
-    )
+
+    def says(row: Any) -> str:
+        return in_words(row, percent=True, decimals=1)
+
+    named = (f"{row['method']} ({says(row)})" for _, row in kept.iterrows())
     best, worst = lost.iloc[-1], lost.iloc[0]
     return (
         f"Asked for a sensitivity of 95% with a confidence of {rows['confidence'].iloc[0]:.0%}, "
         f"only these rules keep it: {', '.join(named)}. The others keep it in "
-        f"{worst['estimate']:.1%} ({worst['method']}) to {best['estimate']:.1%} ({best['method']})."
+        f"{says(worst)} ({worst['method']}) to {says(best)} ({best['method']})."
     )
 
 

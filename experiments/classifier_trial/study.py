@@ -13,6 +13,8 @@ Performance  Power, mean sensitivity, and the share of test sets whose threshold
              100,000 replicates.
 """
 
+from typing import Any
+
 import numpy as np
 
 from experiments.classifier_trial.claims import CLAIMS
@@ -24,6 +26,7 @@ from simstudy.documents.scenarios.applied import MEASURES, TRIAL_METHODS, Applie
 from simstudy.documents.scenarios.thresholds import Trial
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
+from simstudy.tables import in_words
 
 
 @published(__file__)
@@ -44,12 +47,16 @@ class Config:
 
 def answer(result: Result) -> str:
     """The power of the planned trial, by the rule for its threshold."""
-    rows = result.select(measure="power").drop_duplicates("method").set_index("method")["estimate"]
-    truth, others = rows["true"], rows.drop("true")
+    rows = result.select(measure="power").drop_duplicates("method").set_index("method")
+    others = rows.drop("true")["estimate"]
+
+    def power(method: Any) -> str:
+        return in_words(rows.loc[method], percent=True, decimals=1)
+
     return (
-        f"Planned for 80%, it rejects in {truth:.1%} of cases with the true threshold. With an "
-        f"estimated one it is between {others.min():.1%} ({others.idxmin()}) and "
-        f"{others.max():.1%} ({others.idxmax()}), by the rule that sets it."
+        f"Planned for 80%, it rejects in {power('true')} of cases with the true threshold. With an "
+        f"estimated one it is between {power(others.idxmin())} ({others.idxmin()}) and "
+        f"{power(others.idxmax())} ({others.idxmax()}), by the rule that sets it."
     )
 
 

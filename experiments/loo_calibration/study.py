@@ -17,6 +17,8 @@ Performance  Relative error of the standard error (root mean square over true), 
              variance, and nothing to its mean square.
 """
 
+from typing import Any
+
 from experiments._answers import span
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
@@ -46,12 +48,12 @@ class Config(CellsConfig):
 
 def answer(result: Result) -> list[str]:
     """How far each standard error is from the true one, by sample size."""
-    model = {"compared": "model", "utility": "r2_published"}
+    model: dict[str, Any] = {"compared": "model", "utility": "r2_published"}
     rows = result.select(measure="relative_error", **model)
     typical = rows.groupby(["n_obs", "method"])["estimate"].median().unstack()
     largest, small = typical.loc[100:].abs().max().max(), typical.loc[:50]
     least, most = (100 * small.abs().min().min(), 100 * small.abs().max().max())
-    covered = span(result, "coverage", ".0%", n_obs=[500, 1000], **model)
+    covered = span(result, "coverage", 0, n_obs=[500, 1000], **model)
     return [
         f"Both, from 100 observations on: the typical standard error of R² is within {largest:.0%} "
         f"of the true one, and intervals of 95% cover in {covered} for n of 500 and more.",

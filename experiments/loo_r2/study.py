@@ -48,14 +48,15 @@ def answer(result: Result) -> str:
     """The ratio of Taylor's to the bootstrap's standard error, by sample size."""
     utility = "r2_variance"
     large, small = (
-        span(result, "mean_taylor_over", ".2f", utility=utility, n_obs=sizes)
+        span(result, "mean_taylor_over", 2, percent=False, utility=utility, n_obs=sizes)
         for sizes in ([100, 500, 1000], [5, 10])
     )
+    published = {"utility": "r2_published", "n_obs": [500, 1000]}
     return (
         f"From 100 observations on, yes: the mean ratio of Taylor's to the bootstrap's is {large}. "
         f"With 5 or 10 it is {small}, so that Taylor's is smaller. With the published formula, "
         "whose denominator is another, they differ for large n too "
-        f"({span(result, 'mean_taylor_over', '.2f', utility='r2_published', n_obs=[500, 1000])})."
+        f"({span(result, 'mean_taylor_over', 2, percent=False, **published)})."
     )
 
 

@@ -81,12 +81,14 @@ class Options:
 def answer(result: Result) -> str:
     """What 90% intervals of the networks hold, and how compatible the test values are."""
     networks = [name for name in SECOND_LAYER if name in set(result.summary["method"])]
+    held_form: dict[str, Any] = {"decimals": 0}
+    log_form: dict[str, Any] = {"decimals": 1, "percent": False}
     held, log_p = (
         [
-            span(result, measure, form, method=networks, distribution=distribution)
+            span(result, measure, **form, method=networks, distribution=distribution)
             for distribution in ("fitted", "fitted_noise")
         ]
-        for measure, form in (("mean_coverage", ".0%"), ("mean_log10_p", "z.1f"))
+        for measure, form in (("mean_coverage", held_form), ("mean_log10_p", log_form))
     )
     text = (
         f"Without residual noise 90% intervals of the networks hold {held[0]} of the test values, "
@@ -95,8 +97,8 @@ def answer(result: Result) -> str:
     )
     if TRUTH not in set(result.summary["method"]):
         return text
-    true_held = span(result, "mean_coverage", ".0%", method=TRUTH)
-    true_log_p = span(result, "mean_log10_p", "z.1f", method=TRUTH)
+    true_held = span(result, "mean_coverage", **held_form, method=TRUTH)
+    true_log_p = span(result, "mean_log10_p", **log_form, method=TRUTH)
     return f"{text} Those of the true distribution hold {true_held} ({true_log_p})."
 
 

@@ -35,8 +35,8 @@ TITLES = {
 }
 SHARE = "share of compatible predictions"
 SHIFT = (
-    "Shift: mean score of the others, in predictive standard deviations. Points of one share are "
-    "set apart, and with them their theory."
+    "Shift: mean score of the others, in predictive standard deviations. Theory is set apart with "
+    "the points."
 )
 CORRELATION = "ρ: correlation of any two scores that depend on each other."
 TUNED = "λ: the p-value above which Storey's estimator takes all for compatible."

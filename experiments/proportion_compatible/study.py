@@ -55,7 +55,7 @@ def answer(result: Result) -> str:
     half = {"null_share": 0.5, "n_prediction": 168}
     names = {"cfdr": "CFDR", "rfdr": "RFDR", "storey": "Storey's estimator"}
     each = (
-        f"{shown} by {span(result, 'bias', '+.2f', estimator=name, **half)}"
+        f"{shown} by {span(result, 'bias', 2, percent=False, estimator=name, **half)}"
         for name, shown in names.items()
     )
     return (

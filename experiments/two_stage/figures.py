@@ -114,9 +114,7 @@ def figure_1b(result: Result) -> ggplot:
         joined=False,
         dodge=False,
     )
-    return figure + captions.titles(
-        figure.labels.caption, _setting(rows), x=N2, y="", size=(theme.FULL_WIDTH, 3.7)
-    )
+    return figure + captions.titles(figure.labels.caption, x=N2, y="", size=(theme.FULL_WIDTH, 3.7))
 
 
 N2 = "second-stage sample size n2"

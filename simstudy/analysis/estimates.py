@@ -174,10 +174,10 @@ class CellEstimates:
         read = {name: columns[name] for name in measure.reads}
         n_axes = max(column.ndim for column in read.values()) - 1
         size = len(batch.keys), batch.n_rows
-        wide = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
+        wide = {name: with_scenarios_last(c, size, n_axes) for name, c in read.items()}
         numbers = measure.estimate(wide, level=self.level)
         for at, key in enumerate(batch.keys):
-            yield key, numbers.map(partial(_of_scenario, at=at, axis=n_axes))
+            yield key, numbers.map(partial(of_scenario, at=at, axis=n_axes))
 
 
 def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
@@ -185,12 +185,12 @@ def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for measure in measures for name in measure.reads))
 
 
-def _of_scenario(part: np.ndarray, *, at: int, axis: int) -> np.ndarray:
+def of_scenario(part: np.ndarray, *, at: int, axis: int) -> np.ndarray:
     """The cells of one scenario."""
     return np.asarray(np.moveaxis(part, axis, 0)[at, ...])
 
 
-def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:
+def with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:
     """Reshape stacked rows of scenarios to `(rep, *axes, scenario)`."""
     missing = (1,) * (n_axes + 1 - column.ndim)
     return np.moveaxis(column.reshape(*size, *column.shape[1:], *missing), 0, -1)

@@ -85,6 +85,42 @@ def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Message) -> tuple[
     return ("",) * len(plan.axes) if at.cell == WHOLE_REPLICATE else cells[at.cell]
 
 
+def failure_rates(plan: Plan, failures: pd.DataFrame, n_rep: Mapping[str, int]) -> pd.DataFrame:
+    """How many replicates failed, by scenario, cell of the axes, and kind of error.
+
+    Errors whose texts differ in digits alone are of one kind.
+
+    Parameters
+    ----------
+    failures
+        A row per failed replicate and cell.
+    n_rep
+        Replicates by scenario key.
+
+    Returns
+    -------
+    DataFrame
+        The factors and axes, `failed`, `replicates`, `rate`, `error` (the first of its kind), and
+        the `address` of the first.
+    """
+    factors = factor_names(plan)
+    sizes = {
+        str([factors_in(plan, each).get(name) for name in factors]): n_rep[key]
+        for key, each in plan.keys.items()
+        if key in n_rep
+    }
+    by = [*factors, *plan.axes]
+    kinds = failures[ERROR].astype(str).str.replace(DIGITS, "#", regex=True)
+    groups = failures.assign(kind=kinds).groupby([*by, "kind"], sort=False, dropna=False)
+    found = groups.agg(
+        failed=("address", "nunique"), error=(ERROR, "first"), address=("address", "first")
+    ).reset_index()
+    keys = found[factors].astype(object).to_numpy().tolist() if factors else [[]] * len(found)
+    found["replicates"] = [sizes.get(str(key), max(n_rep.values())) for key in keys]
+    found["rate"] = found["failed"] / found["replicates"]
+    return found[[*by, "failed", "replicates", "rate", ERROR, "address"]]
+
+
 def warning_counts(rows: Replicates) -> pd.DataFrame:
     """How many replicates gave each warning, by cell of the axes, the most frequent first.
 
@@ -120,6 +156,7 @@ class _Count:
         self.scenarios.add(id(base_scenario(scenario)))
 
 
+DIGITS = r"-?\d+(?:[.,]\d+)*"
 DATA = "(data)"  # method label of the time for drawing data
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"
 

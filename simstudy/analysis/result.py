@@ -17,6 +17,7 @@ import numpy as np
 from simstudy.analysis.summary import (
     factor_names,
     factor_rows,
+    format_doubts,
     format_warnings,
     place_on_axes,
     row_with,
@@ -782,6 +783,11 @@ class Result:
         if key not in self.details.n_rep:
             raise LookupError(f"scenario {scenario} is not in this run")
         return key
+
+
+def doubts_of(result: Result) -> str:
+    """How many numbers of a result have a warning, and which, in one line; empty if none has."""
+    return format_doubts(result.summary, [*factor_names(result.plan), *result.plan.axes])
 
 
 def warnings_of_measures(result: Result) -> list[str]:

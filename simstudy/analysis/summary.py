@@ -181,6 +181,16 @@ def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str
     return [_of_measure(str(name), found, locations) for name, found in by_measure]
 
 
+def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
+    """How many numbers of a summary have a warning, and which; empty if none has."""
+    each = format_warnings(summary, locations)
+    if not each:
+        return ""
+    n = int((summary[WARNING] != "").sum())
+    are = "is" if n == 1 else "are"
+    return f"{n:,} of {len(summary):,} numbers {are} in doubt: {' '.join(each)}"
+
+
 def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
     first = rows.iloc[0]
     where = ", ".join(f"{place} {first[place]}" for place in locations if pd.notna(first[place]))

@@ -33,6 +33,10 @@ Overrides = Annotated[
         help="Overrides of Hydra, such as experiment=NAME n_rep=1000.", show_default=False
     ),
 ]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names or folders, and settings NAME=VALUE.", show_default=False),
+]
 app = typer.Typer(
     name="simstudy",
     no_args_is_help=True,
@@ -188,6 +192,18 @@ def summarize(context: typer.Context, overrides: Overrides = None) -> int:
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
         result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
     return publish_run(run, result, in_full=True)
+
+
+@app.command()
+def verify(context: typer.Context, words: Words = None) -> int:
+    """Check published folders: files, summaries, and a sample of the groups drawn again.
+
+    Words are names of experiments or folders, share=1%, budget=5m, seed=N, n_jobs=N, figures=false,
+    and factors such as k=0.12, whose groups are all drawn.
+    """
+    from simstudy.cli.verification import verify_folders
+
+    return verify_folders(context.obj, words or [])
 
 
 @app.command()

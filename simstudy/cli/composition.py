@@ -304,7 +304,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     own_config = _read_config(module, values.pop("experiment", None), project)
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
-    study = _make_study(module, own_config, project.root)
+    study = make_study(module, own_config, project.root)
     n_rep = settings.n_rep or scale.replicates(study.n_rep)
     check_n_blocks(n_rep, study.block_size)
     out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
@@ -389,7 +389,7 @@ def _read_config(module: Any, values: Any, project: Project) -> Any:
         return build(module.Config, values or {}, prefix="experiment.")
 
 
-def _make_study(module: Any, config: Any, root: Path) -> Any:
+def make_study(module: Any, config: Any, root: Path) -> Any:
     """Call `study(config)`; its errors name their line."""
     from simstudy.study import Study
 

@@ -30,7 +30,7 @@ RESULTS = "results"
 TEMPLATE = Path(__file__).parent / "template"
 FIRST_STUDY = "proportion_interval"
 COMMANDS = (
-    "run", "new", "list", "status", "plan", "why", "batch", "summarize", "replay",
+    "run", "new", "list", "status", "plan", "why", "batch", "summarize", "verify", "replay",
     "protocol", "index", "clean", "apply",
 )  # fmt: skip
 """Commands; `run` belongs to Hydra, all others to Typer."""

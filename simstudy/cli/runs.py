@@ -138,6 +138,7 @@ def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: boo
             replay=lambda at: resume_command(run.project, "replay", [at, *run.overrides]),
             claims=run.is_published or settings.claims,
             in_full=in_full,
+            progress=settings.progress,
             about=run.module.__doc__ or "",
             config=run.record,
             module_file=run.module.__file__,
@@ -159,6 +160,7 @@ def publish_and_print(
     replay: Callable[[str], str] | None = None,
     claims: bool = True,
     in_full: bool = False,
+    progress: bool = True,
     **options: Any,
 ) -> int:
     """Publish a result unless its outputs are up to date, and print it.
@@ -169,6 +171,8 @@ def publish_and_print(
         Name of the run in a sweep, which prints one line.
     replay, claims
         Arguments of `print_closing`.
+    progress
+        Whether the steps are shown in a terminal.
     options
         Further arguments of `simstudy.publish`.
 
@@ -182,7 +186,8 @@ def publish_and_print(
     from simstudy.output.manifest import REPORT
     from simstudy.output.terminal import print_closing
 
-    published = publish(result, folder, only_if_changed=True, **options)
+    with Bar(name or str(result.plan.name), visible=progress) as bar:
+        published = publish(result, folder, only_if_changed=True, step=bar.step, **options)
     where = relative_to_cwd(folder)
     if not published.is_new:
         print(f"nothing to do: {where} holds {format_size(result)}, and its figures")

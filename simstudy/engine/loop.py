@@ -148,6 +148,7 @@ class Loop:
         blocks = self.missing(sizes, shard)
         if blocks:
             self._try_measures(None)
+            self._show_stored(sizes, len(blocks), shard)
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
             self._count_stored_failures(sizes)
@@ -164,6 +165,13 @@ class Loop:
             f"blocks in {self.store.files} disappear after they are written: another run keeps "
             "deleting them. Run this again when it has ended, or choose another out=..."
         )
+
+    def _show_stored(self, sizes: Sizes, n_missing: int, shard: tuple[int, int] | None) -> None:
+        """Show the blocks that are stored already, on a display that can."""
+        resume = getattr(self.progress, "resume", None)
+        if resume is not None and shard is None and not self.stats.n_blocks:
+            n_all = sum(self._n_blocks(sizes).values())
+            resume((n_all - n_missing) * self.plan.block_size)
 
     def redraw_failures(self, sizes: Sizes) -> None:
         """Draw stored blocks with failures again; the new blocks replace them."""

@@ -19,7 +19,7 @@ from simstudy.figures.panels import (
     with_panels,
     words_in_panels,
 )
-from simstudy.figures.theme import BLUE, INK, LETTER, SEQUENTIAL, theme_study
+from simstudy.figures.theme import BLUE, INK, LETTER, level_colors, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
@@ -27,6 +27,7 @@ TINY = 1e-300  # lower end, on a logarithmic axis, of a bar that reaches below 0
 GAP = 1.5  # letters between two labels of an axis
 BETWEEN = 0.065  # inches: half of the gap between two panels
 SMALL_MARKS = ("v", "o", "^", "s", "D")
+N_SHADES = 32  # of a quantity that is a colour
 MANY_POINTS = 2_000  # points of a figure; if there are more, they are drawn lighter
 
 
@@ -287,9 +288,10 @@ def _points(
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
     by_shape = {"shape": "shape"} if shape is not None else {}
-    points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.6, stroke=0, alpha=0.8)
+    points = p9.geom_point(p9.aes(color="color", **by_shape), size=2.2, stroke=0, alpha=0.8)
     named = [] if shape is None else _shapes(rows["shape"], format_name(shape))
-    ramp = p9.scale_color_cmap(cmap_name=SEQUENTIAL, name=format_name(color), limits=limits)
+    shades = level_colors(N_SHADES, is_quantity=True)
+    ramp = p9.scale_color_gradientn(shades, name=format_name(color), limits=limits)
     return [points, ramp, *named]
 
 

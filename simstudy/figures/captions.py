@@ -69,7 +69,19 @@ def dashed_at(levels: Iterable[float], name: str | None = None) -> str:
 
 def notes(rows: pd.DataFrame) -> list[str]:
     """The notes below a figure of a summary: replicates, failures, rows not drawn."""
-    return [format_replicates(rows), format_failures(rows), format_undefined(rows)]
+    said = format_replicates(rows), format_failures(rows), format_undefined(rows)
+    return [*said, format_warned(rows)]
+
+
+def format_fixed(rows: pd.DataFrame, names: Iterable[str]) -> str:
+    """The setting of a figure: the factors with one level in it, such as "n = 50, effect = 1."."""
+    found = {}
+    for name in names:
+        levels = rows[name].dropna().astype(str).unique()
+        if len(levels) == 1 and rows[name].notna().all():
+            value = rows[name].iloc[0]
+            found[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{', '.join(f'{format_name(n)} = {text}' for n, text in found.items())}." * bool(found)
 
 
 def format_replicates(rows: pd.DataFrame) -> str:
@@ -120,6 +132,18 @@ def format_failures(rows: pd.DataFrame) -> str:
         f"Failed replicates: {int(failed.gt(0).sum()):,} of {len(rows):,} points have some, "
         f"at most {int(failed.max()):,}{of_all}."
     )
+
+
+def format_warned(rows: pd.DataFrame) -> str:
+    """The sentence on points whose numbers have a warning; empty if none has."""
+    if "warning" not in rows:
+        return ""
+    texts = rows["warning"]
+    n_warned = int((texts.notna() & texts.astype(str).ne("")).sum())
+    if not n_warned:
+        return ""
+    are = "is" if n_warned == 1 else "are"
+    return f"{n_warned:,} of {len(rows):,} points {are} in doubt: the summary has the warnings."
 
 
 def format_undefined(rows: pd.DataFrame) -> str:
@@ -183,6 +207,50 @@ def caption_of(figure: Any) -> str:
     """
     sentences = (" ".join(str(text).split()) for text in _texts(figure) if text)
     return " ".join(_as_sentence(text) for text in dict.fromkeys(sentences))
+
+
+MAX_TOLD = 6  # levels that a description names
+
+
+def describe_figure(figure: Any) -> str:
+    """What a figure shows, for readers who do not see it: axes, colours, panels, first and last.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot; of other figures the description is empty.
+    """
+    rows: Any = getattr(figure, "data", None)
+    labels = getattr(figure, "labels", None)
+    if labels is None or not hasattr(rows, "columns"):
+        return ""
+    x, y = (str(getattr(labels, at, None) or "") for at in ("x", "y"))
+    parts = [f"{y or 'Estimates'} against {x}" if x else y]
+    for role in ("color", "panel", "rows"):
+        if role in rows:
+            levels = [str(level) for level in dict.fromkeys(rows[role].dropna())]
+            named = ", ".join(levels[:MAX_TOLD]) + ", ..." * (len(levels) > MAX_TOLD)
+            title = getattr(labels, "color", None) if role == "color" else None
+            what = {"color": f"by {title or 'colour'}", "panel": "panels", "rows": "rows"}[role]
+            parts.append(f"{what}: {named}")
+    text = "; ".join(filter(None, parts))
+    trends = _trends(rows)
+    return ". ".join(filter(None, [text[:1].upper() + text[1:], trends])) + "." * bool(text)
+
+
+def _trends(rows: pd.DataFrame) -> str:
+    """From which value to which the estimates go along the axis, by colour, on average."""
+    if not {"x", "estimate"} <= set(rows.columns) or not pd.api.types.is_numeric_dtype(rows["x"]):
+        return ""
+    by_color = rows.groupby("color", observed=True) if "color" in rows else [("", rows)]
+    found = []
+    for color, some in by_color:
+        means = some.groupby("x")["estimate"].mean()
+        if len(means) > 1:
+            first, last = float(means.iloc[0]), float(means.iloc[-1])
+            verb = "rises" if last > first else "falls"
+            found.append(f"{color} {verb} from {first:.3g} to {last:.3g}".strip())
+    return ", ".join(found[:MAX_TOLD])
 
 
 def _texts(figure: Any) -> list[Any]:

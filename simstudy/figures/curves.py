@@ -127,10 +127,23 @@ def measure_curves(
                 captions.BARS * bool(drawn["lower"].notna().any()),
                 *_line_sentences(parts, joined, solid),
                 captions.dashed_at(levels["nominal"], dashed),
+                _apart_sentence(drawn, x, width * dodge),
+                captions.format_fixed(found, _unmapped(found, x, *mapped.values())),
                 *notes(drawn),
             ),
         )
     )
+
+
+def _apart_sentence(rows: pd.DataFrame, x: str, width: float) -> str:
+    """That points of one value of a quantity stand side by side, if they do."""
+    is_moved = width and "color" in rows and is_number(rows["x"])
+    return f"Points of one {format_name(x)} are set apart." if is_moved else ""
+
+
+def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
+    """The factors that no role of a figure shows."""
+    return [name for name in factors_of(rows) if name not in mapped]
 
 
 def _with_measure_mapped(

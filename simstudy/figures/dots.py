@@ -104,9 +104,18 @@ def dots_plot(
         + p9.labs(
             x="" if len(measures) > 1 else format_name(measures[0]),
             y="",
-            caption=caption(*_sentences(drawn, published, levels, in_figures), *notes(drawn)),
+            caption=caption(
+                *_sentences(drawn, published, levels, in_figures),
+                captions.format_fixed(found, _unmapped(found, *mapped.values())),
+                *notes(drawn),
+            ),
         )
     )
+
+
+def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
+    """The factors that no role of a figure shows."""
+    return [name for name in factors_of(rows) if name not in mapped]
 
 
 def _placed(
@@ -289,6 +298,7 @@ def trade_off_plot(
             caption=caption(
                 captions.BARS,
                 captions.dashed_at((nominal or {}).values(), dashed),
+                captions.format_fixed(found, _unmapped(found, *mapped.values())),
                 *notes(found),
             ),
         )

@@ -19,9 +19,9 @@ from simstudy.lazy import pd
 
 MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
-    *("exact", "n_rep", "n_failed", "n_given", "reason"),
+    *("exact", "n_rep", "n_failed", "n_given", "reason", "warning"),
 )
-OPTIONAL = ("variance_reduction", "n_effective", "warning")  # columns that some measures have
+OPTIONAL = ("variance_reduction", "n_effective")  # columns that some measures have
 
 
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
@@ -46,7 +46,8 @@ def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
                 "Draw one that the study declares, or add it to the study's measures."
             )
     rows = summary[summary["measure"].isin(list(measures))].reset_index(drop=True)
-    return rows.assign(**{name: np.nan for name in MEASURED if name not in rows.columns})
+    lacking = {name: np.nan for name in MEASURED if name not in rows.columns}
+    return rows.assign(**lacking | {"warning": ""} if "warning" in lacking else lacking)
 
 
 def factors_of(summary: pd.DataFrame) -> list[str]:

@@ -285,6 +285,11 @@ class Measure(ABC):
         return False
 
     @property
+    def averages(self) -> bool:
+        """Whether the estimate is a mean over the replicates that it counts as `n_given`."""
+        return False
+
+    @property
     def needs_independence(self) -> str:
         """Why its error requires independent replicates; empty if it does not."""
         return ""

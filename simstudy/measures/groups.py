@@ -53,6 +53,10 @@ class _InGroups(Measure):
     def warns(self) -> bool:
         return self.base.warns
 
+    @property
+    def averages(self) -> bool:
+        return self.base.averages
+
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)
 

@@ -194,6 +194,10 @@ class MomentMeasure(Measure):
     def needs_independence(self) -> str:
         return "" if self.normal_mcse is None else NORMAL_IS_INDEPENDENT
 
+    @property
+    def averages(self) -> bool:
+        return self.value in (only, share)
+
     def _influence(
         self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
     ) -> Influence:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result
+from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output.explorer import EXPLORER, write_explorer
 from simstudy.output.formatting import frames_of, write_frames
+from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import (
     FIGURES,
     REPORT,
@@ -57,7 +58,9 @@ class Artefact:
     failed
         Whether its code raised an error, so that another run may succeed.
     caption
-        Title and caption of a figure; also its alternative text.
+        Title and caption of a figure.
+    description
+        What the figure shows, as its alternative text.
     table
         The table, if it is one.
     """
@@ -67,6 +70,7 @@ class Artefact:
     why_not: str = ""
     failed: bool = False
     caption: str = ""
+    description: str = ""
     table: Table | None = None
 
 
@@ -140,6 +144,7 @@ def publish(
     command: str = "",
     part: Mapping[str, Any] | None = None,
     only_if_changed: bool = False,
+    step: Callable[[str], None] = lambda _: None,
 ) -> Published:
     """Write a result's frames, tables, figures and report to a folder.
 
@@ -173,6 +178,8 @@ def publish(
         Part and group of experiments that it belongs to, for the manifest.
     only_if_changed
         Whether files that are up to date are kept as they are.
+    step
+        Function that is called with the name of each step, such as "figure 3 of 4".
 
     Returns
     -------
@@ -214,22 +221,31 @@ def publish(
             forget_unfinished(place)
         previous = clear_outputs(target)
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
+        step("summary and claims")
         frames = frames_of(result) | {"claims": result.claims}
+        if result.details.replicates.store is not None:
+            frames |= {"groups": estimates_of_groups(result)}
         made.files += write_frames(result, target, frames)
         made.tables = write_tables(result, target)
         if figures:
             before = time.perf_counter()
-            made.figures = _draw_figures(result, target, pdf, Workers(n_jobs=n_jobs).count)
+            count = Workers(n_jobs=n_jobs).count
+            made.figures = _draw_figures(result, target, pdf, count, step)
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
         content |= {"config": config or {}, INPUTS: inputs}
+        if "groups" in frames:
+            content[AVERAGES] = [each.name for each in result.details.measures if each.averages]
+        if doubts := doubts_of(result):
+            content["doubts"] = doubts
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}
         content |= {"command": command} if command else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
+            step("report")
             title = content["question"] or as_words(result.plan.name)
             labels = result.details.value_labels
             explorer = target / EXPLORER
@@ -266,22 +282,30 @@ def _manifest(
         **({"protocol": published.protocol} if published.protocol else {}),
         "figures_not_drawn": published.not_drawn,
         "captions": {each.name: each.caption for each in published.figures if each.files},
+        "alt_texts": {e.name: e.description for e in published.figures if e.description},
         "tables_not_made": published.not_made,
     }
 
 
-def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list[Artefact]:
+def _draw_figures(
+    result: Result, folder: Place, pdf: bool, n_jobs: int, step: Callable[[str], None]
+) -> list[Artefact]:
     """Draw all figures for which the run has data, in workers if they are many."""
     from joblib import Parallel, delayed
 
     draw, names = _Draw(result, folder, pdf), list(result.details.figures)
     n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
     if n_workers > 1 and isinstance(folder, Path):
+        step(f"{len(names)} figures")
         try:
             return list(Parallel(n_workers)(map(delayed(draw), names)))
         except Exception:  # a figure that only this process can make, or a worker was killed
             forget_unfinished(folder / FIGURES)
-    return list(map(draw, names))
+    drawn = []
+    for at, name in enumerate(names, start=1):
+        step(f"figure {at} of {len(names)}")
+        drawn.append(draw(name))
+    return drawn
 
 
 @dataclass
@@ -300,11 +324,13 @@ class _Draw:
 
     def _drawn(self, name: str) -> Artefact:
         from simstudy.figures import save_figure
-        from simstudy.figures.captions import caption_of
+        from simstudy.figures.captions import caption_of, describe_figure
 
         figure = self.result.figure(name)
         saved = save_figure(figure, self.folder / FIGURES, name, pdf=self.pdf)
-        return Artefact(name, [path for path in saved if path], caption=caption_of(figure))
+        files = [path for path in saved if path]
+        told = describe_figure(figure)
+        return Artefact(name, files, caption=caption_of(figure), description=told)
 
 
 def write_tables(result: Result, folder: Place) -> list[Artefact]:

@@ -30,7 +30,10 @@ MIN_COUNT = {"d": 2.0, "h": 2.0, "min": 2.0}  # least number of a unit; others: 
 
 def number(value: float | None) -> str:
     """Format to four significant digits; a dash for missing values."""
-    return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no -0
+    if value is None or math.isnan(value):
+        return "–"
+    text = f"{value + 0.0:.4g}"  # no -0
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def counted(n: int, one: str, several: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result, warnings_of_measures
+from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.analysis.summary import overview
 from simstudy.claims import NO_DATA, TOO_FEW, format_values, is_unexpected
 from simstudy.lazy import pd
@@ -71,9 +71,8 @@ def _closing_lines(
     yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
     yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
     yield from (f"outliers: {text}" for text in format_outliers(result))
-    yield from (
-        f"warning: {text}" for text in (*warnings_of_measures(result), *result.outcome.warnings)
-    )
+    yield from filter(None, [doubts_of(result)])
+    yield from (f"warning: {text}" for text in result.outcome.warnings)
     if len(result.warnings):
         n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
         yield (

@@ -34,10 +34,10 @@ PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 
 NAMES: dict[tuple[type, ...], str] = {
-    (str,): "study question outputs design made",
+    (str,): "study question outputs design made doubts",
     (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate",
     (dict, type(None)): "part",
-    (list,): "git noticed notes drawn figures_failed tables_failed",
+    (list,): "git noticed notes drawn figures_failed tables_failed averages",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
     (int, dict): "replicates_per_scenario",
     (int, type(None)): "seed",

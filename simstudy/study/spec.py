@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ Label = str | Mapping[Any, str] | tuple[str, Mapping[Any, str]]
 
 BLOCK_SIZE = 1000  # replicates
 BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, if a method is called once for each
+MAX_FIGURES = 6  # figures of a study that declares none
 
 
 def default_block_size(methods: Any) -> int:
@@ -55,6 +57,24 @@ def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
     return label if isinstance(label, tuple) else ("", label)
 
 
+class DefaultFigures(dict[str, Figure]):
+    """The figures of a study that declares none: one for each of its first measures."""
+
+    def __init__(self, measures: Any) -> None:
+        names = (getattr(measure, "name", None) for measure in measures or ())
+        known = [name for name in names if isinstance(name, str)]
+        super().__init__(
+            {name: partial(draw_default, measure=name) for name in known[:MAX_FIGURES]}
+        )
+
+
+def draw_default(result: Result, measure: str) -> Any:
+    """Draw a measure over the study's first factor."""
+    from simstudy.figures import default
+
+    return default.draw_default(result, measure)
+
+
 @dataclass(frozen=True)
 class StudySpec:
     """The declaration of a study; `Study` documents the fields."""
@@ -67,7 +87,7 @@ class StudySpec:
     derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     block_size: int = cast(int, None)  # default: `default_block_size` of the methods
     n_rep: int = 1000
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = cast(Mapping[str, Figure], None)  # default: `DefaultFigures`
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
     labels: Mapping[str, Label] = field(default_factory=dict)
@@ -80,6 +100,8 @@ class StudySpec:
             object.__setattr__(self, "methods", rows)
         if self.block_size is None:
             object.__setattr__(self, "block_size", default_block_size(self.methods))
+        if self.figures is None or isinstance(self.figures, DefaultFigures):
+            object.__setattr__(self, "figures", DefaultFigures(self.measures))
         check_declared(self)
 
     def __repr__(self) -> str:
@@ -376,7 +398,8 @@ def check_declared(study: StudySpec) -> None:
     factors = factor_names_of(study.scenarios)
     check_own_names("method", study.methods)
     check_own_names("column", [*study.rules.vectors, *study.derived])
-    check_file_names("figure", study.figures)
+    if not isinstance(study.figures, DefaultFigures):
+        check_file_names("figure", study.figures)
     check_file_names("table", study.tables)
     check_methods_axis(study)
     for axis, labels in study.axes.items():

@@ -59,7 +59,8 @@ class Study(StudySpec):
     n_rep
         Default number of replicates per scenario for runs: the published number.
     figures
-        Functions of the result, by the figures' names in the document.
+        Functions of the result, by the figures' names in the document. Default: each of the first
+        measures over the first factor with more than two levels; `{}` for none.
     tables
         Functions of the result that return a `simstudy.tables.Table`, by name. A table `summary` is
         added unless the study has one.

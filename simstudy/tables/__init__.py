@@ -6,11 +6,13 @@ Monte Carlo errors.
 
 from simstudy.tables.summary import ranked_methods, summary_table
 from simstudy.tables.table import Column, SavedTable, Table, save_table
+from simstudy.tables.words import in_words
 
 __all__ = [
     "Column",
     "SavedTable",
     "Table",
+    "in_words",
     "ranked_methods",
     "save_table",
     "summary_table",

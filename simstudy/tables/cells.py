@@ -15,7 +15,7 @@ MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
 PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
 SKIP: Final = "\\par\\smallskip\n"
 END: Final = "\\end{table}\n"
-NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?")
+NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?†?")
 MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
 SIGNS: Final = (  # each followed by its name in LaTeX
     "×times ·cdot ±pm ≤le ≥ge ≠ne ≈approx ∞infty √surd →to ∈in αalpha βbeta γgamma δdelta "
@@ -26,7 +26,14 @@ LATEX: Final = str.maketrans(
     dict.fromkeys(range(32))  # control characters are left out
     | {letter: f"\\{letter}" for letter in "{}$&#%_"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "′": "$'$"}
+    | {
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "−": "$-$",
+        "′": "$'$",
+        "†": r"\dag{}",
+    }
     | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
     | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
@@ -79,7 +86,7 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     width
         Letters in a line: texts of the first column are folded to fit. Default: no folding.
     """
-    shown = _mapped(grid, _in_one_line)
+    shown = _mapped(grid, _with_minus)
     if width is not None:
         others = sum(_widths(shown)[1:]) + len(GAP) * (len(shown.headings) - 1)
         first = max(width - others, MIN_FIRST_WIDTH)
@@ -116,7 +123,12 @@ def _padded(grid: Grid, widths: list[int]) -> list[list[str]]:
 
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
-    style = grid.frame().style.hide(axis="index").set_caption(escape(grid.caption))
+    style = (
+        _mapped(grid, _with_minus)
+        .frame()
+        .style.hide(axis="index")
+        .set_caption(escape(grid.caption))
+    )
     style = style.format(escape="html").format_index(escape="html", axis="columns")
     notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
     return style.set_uuid("simstudy").to_html() + notes
@@ -182,6 +194,12 @@ def _latex_cell(text: str) -> str:
 
 def _in_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _with_minus(text: str) -> str:
+    """A text in one line; a number begins with a minus sign instead of a hyphen."""
+    line = _in_one_line(text)
+    return f"−{line[1:]}" if line.startswith("-") and NUMBER.fullmatch(line) else line
 
 
 def _mapped(grid: Grid, change: Callable[[str], str]) -> Grid:

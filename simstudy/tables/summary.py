@@ -87,10 +87,14 @@ def summary_table(
         text = as_words(value)
         heading = words.get(spread, {}).get(value, labels.get(value, text))
         name = value if axis is None else f"{axis}={value}"
-        own, error = (_free(f"{name}{suffix}", keys) for suffix in ("", "_mcse"))
-        columns[own] = Column(heading, mcse=error)
+        own, error, warned = (_free(f"{name}{end}", keys) for end in ("", "_mcse", "_warning"))
+        texts = rows["warning"].astype(object) if "warning" in rows else pd.Series(dtype=object)
+        has_warnings = bool((texts.notna() & texts.ne("")).any())
+        columns[own] = Column(heading, mcse=error, warning=warned if has_warnings else "")
         data[own] = spread_out["estimate"].tolist()
         data[error] = spread_out["mcse"].tolist()
+        if has_warnings:
+            data[warned] = spread_out["warning"].astype(object).fillna("").tolist()
         for extra, heading in OPTIONAL_COLUMNS.items() if axis is None else ():
             if extra in rows and rows[extra].notna().any():
                 column = _free(f"{name}_{extra}", keys)

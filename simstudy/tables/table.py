@@ -21,6 +21,7 @@ from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
 MISSING: Final = "–"
+DAGGER: Final = "†"  # after a number with a warning, which a note below the table tells
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Column:
         Whether proportions are shown as percentages: 0.0635 as 6.35, with % in the heading.
     words
         Labels shown instead of values, such as `{0: "∞"}`. The CSV keeps the values.
+    warning
+        Name of the column with warnings about its values, as texts. A value with a warning is
+        marked by a dagger, and the notes tell the warning.
     """
 
     heading: str = ""
@@ -48,6 +52,7 @@ class Column:
     decimals: int | None = None
     percent: bool = False
     words: Mapping[Any, str] = field(default_factory=dict)
+    warning: str = ""
 
     def cell(self, value: Any, mcse: Any = None) -> str:
         """Format a value of the column, with its error if the column has one.
@@ -90,7 +95,8 @@ class Table:
     Parameters
     ----------
     frame
-        Rows of the table. A column that another names as its `mcse` is shown with that one.
+        Rows of the table. A column that another names as its `mcse` or `warning` is shown with
+        that one.
     caption
         Content of the table, in a sentence.
     columns
@@ -127,7 +133,7 @@ class Table:
                 f"the columns of a table need distinct names, which are text; found: {found}. "
                 "Name them, and make an index a column with reset_index()."
             )
-        for name in [*self.columns, *self._errors]:
+        for name in [*self.columns, *self._beside]:
             if name not in names:
                 raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
         for name in self._errors:
@@ -143,13 +149,19 @@ class Table:
         return [column.mcse for column in self._declared.values() if column.mcse]
 
     @property
+    def _beside(self) -> list[str]:
+        """The columns of errors and of warnings, which are shown with others."""
+        warnings = [column.warning for column in self._declared.values() if column.warning]
+        return [*self._errors, *warnings]
+
+    @property
     def _shown(self) -> dict[str, Column]:
-        """The columns to show, in order, without error columns."""
-        names = [name for name in self.frame.columns if name not in self._errors]
+        """The columns to show, in order, without those of errors and of warnings."""
+        names = [name for name in self.frame.columns if name not in self._beside]
         return {name: self._declared.get(name, Column()) for name in names}
 
     def csv(self) -> str:
-        """Format as CSV with all digits; errors have separate columns.
+        """Format as CSV with all digits; errors and warnings have separate columns.
 
         Headings are the names of the columns. Missing values are empty.
 
@@ -158,7 +170,8 @@ class Table:
         str
             The text.
         """
-        names = [name for own, how in self._shown.items() for name in (own, how.mcse) if name]
+        shown = self._shown.items()
+        names = [name for own, how in shown for name in (own, how.mcse, how.warning) if name]
         return as_csv(self.frame[list(dict.fromkeys(names))])  # two columns may have one error
 
     def markdown(self) -> str:
@@ -200,13 +213,27 @@ class Table:
         columns = [self._column(name, how) for name, how in self._shown.items()]
         headings, cells = zip(*columns, strict=True)
         rows = list(map(list, zip(*cells, strict=True)))
-        return Grid(list(headings), rows, self.caption, tuple(self.notes))
+        return Grid(list(headings), rows, self.caption, (*self.notes, *self._warnings()))
+
+    def _warnings(self) -> list[str]:
+        """A note for each text of a warning, with the number of values that it is about."""
+        found: dict[str, dict[str, int]] = {}
+        for name, how in self._shown.items():
+            for text in filter(None, self.frame[how.warning] if how.warning else ()):
+                heading = how.heading or name.replace("_", " ")
+                counts = found.setdefault(str(text), {})
+                counts[heading] = counts.get(heading, 0) + 1
+        return [
+            f"{DAGGER} {', '.join(f'{name} ({n:,})' for name, n in counts.items())}: {text}."
+            for text, counts in found.items()
+        ]
 
     def _column(self, name: str, how: Column) -> tuple[Heading, list[str]]:
         """The heading and the cells of a column; labels may stand among numbers."""
         values = self.frame[name].tolist()
         errors = self.frame[how.mcse].tolist() if how.mcse else [math.nan] * len(values)
         cells = list(map(how.cell, values, errors))
+        warned = self.frame[how.warning].tolist() if how.warning else [""] * len(values)
         plain = [
             is_number(value)
             for value, cell in zip(values, cells, strict=True)
@@ -214,7 +241,8 @@ class Table:
         ]
         heading = how.heading or name.replace("_", " ")
         heading += ", %" * (how.percent and "%" not in heading)
-        return Heading(heading, bool(plain) and all(plain)), cells
+        marked = [cell + DAGGER * bool(text) for cell, text in zip(cells, warned, strict=True)]
+        return Heading(heading, bool(plain) and all(plain)), marked
 
 
 def is_number(value: Any) -> bool:

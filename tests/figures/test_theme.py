@@ -31,8 +31,9 @@ def test_quantities_get_a_ramp_that_only_grows_lighter(n_levels):
     assert len(set(ramp)) == n_levels
 
 
-def test_no_colour_vanishes_on_white():
-    assert max(map(luminance, [*OKABE_ITO, *level_colors(9, is_quantity=True)])) < 0.66
+def test_every_mark_has_a_contrast_of_three_to_one_with_white():
+    for color in [*MARKS, *level_colors(9, is_quantity=True)]:
+        assert 1.05 / (luminance(color) + 0.05) >= 3, color
 
 
 def test_a_key_has_as_many_columns_as_the_page_has_room_for():

@@ -36,8 +36,8 @@ def test_every_file_is_there_and_holds_what_the_result_says(published):
     names = {path.relative_to(result.folder).as_posix() for path in made.files}
     assert names == {
         "summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet",
-        "figures/1.png", "figures/1.svg", "report.html", "explore.html", "manifest.json",
-        "tables/summary.csv", "tables/summary.md", "tables/summary.tex",
+        "groups.parquet", "figures/1.png", "figures/1.svg", "report.html", "explore.html",
+        "manifest.json", "tables/summary.csv", "tables/summary.md", "tables/summary.tex",
     }  # fmt: skip
     assert all(path.stat().st_size for path in made.files)
     assert (result.folder.parent / "index.html").exists()
@@ -120,7 +120,8 @@ def test_figures_and_report_can_be_left_out_and_those_of_a_shorter_run_do_not_st
     standing, tmp_path
 ):
     result, made = longer(tmp_path, figures=False, report=False)
-    frames = {"summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet"}
+    names = ("summary", "claims", "scenarios", "cells", "groups")
+    frames = {f"{name}.parquet" for name in names}
     tables = {f"summary.{ending}" for ending in ("csv", "md", "tex")}
     assert {path.name for path in made.files} == {*frames, *tables, "manifest.json"}
     assert not list((tmp_path / "toy" / "figures").iterdir())

@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import MEASURE, factor_names, overview
+from simstudy.analysis.summary import overview
 from simstudy.claims import DIFFERS, format_counts, format_values
 from simstudy.errors import describe
 from simstudy.lazy import pd
-from simstudy.output.formatting import counted, number
+from simstudy.output.at_a_glance import at_a_glance
+from simstudy.output.formatting import counted
 from simstudy.tables.summary import as_words
 
 MAX_MEASURES = 4  # measures in a sentence
-MAX_METHODS = 8  # methods that get a line each
-MAX_PER_METHOD = 2  # measures in the line of a method
-NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
-"""Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
+ANSWER, AT_A_GLANCE = "Answer", "At a glance"  # headings
 
 
 def answer_of(result: Result) -> list[str]:
@@ -27,8 +25,7 @@ def answer_of(result: Result) -> list[str]:
     Returns
     -------
     list of str
-        The sentences of the study's `answer`. Without one, a line for each method: its best and
-        its worst scenario, and how many intervals miss the nominal value.
+        The sentences of the study's `answer`, or of `at_a_glance` if it has none.
     """
     if result.details.answer is not None:
         try:
@@ -37,8 +34,14 @@ def answer_of(result: Result) -> list[str]:
         except LookupError:  # a scenario that this run leaves out
             pass
         except Exception as error:  # user code
-            return [f"The study's answer could not be computed: {describe(error)}", *_lines(result)]
-    return _lines(result)
+            failed = f"The study's answer could not be computed: {describe(error)}"
+            return [failed, *at_a_glance(result)]
+    return at_a_glance(result)
+
+
+def heading_of(result: Result) -> str:
+    """The heading of the answer: "Answer" if the study gives one."""
+    return ANSWER if result.details.answer is not None else AT_A_GLANCE
 
 
 def evidence_of(result: Result) -> list[str]:
@@ -46,69 +49,6 @@ def evidence_of(result: Result) -> list[str]:
     measures = overview(result.summary, result.details.measures)
     sentences = [_verdicts(result.claims), _largest_difference(result.claims), _errors(measures)]
     return list(filter(None, sentences))
-
-
-def _lines(result: Result) -> list[str]:
-    """For each method: its measures, best and worst scenario."""
-    summary = result.summary
-    axis = result.plan.methods_axis if result.plan.methods else "method"
-    if axis not in summary or summary[axis].nunique() > MAX_METHODS:
-        text = _line(result, summary, MAX_MEASURES)
-        return [f"{text[:1].upper()}{text[1:]}."] if text else []
-    groups = summary.groupby(axis, sort=False)
-    texts = {name: _line(result, rows, MAX_PER_METHOD, axis) for name, rows in groups}
-    return [f"{as_words(name)}: {text}." for name, text in texts.items() if text]
-
-
-def _line(result: Result, rows: pd.DataFrame, n_measures: int, axis: str = "") -> str:
-    # nominal values first, since they define the best scenario
-    names = sorted(dict.fromkeys(rows[MEASURE]), key=lambda name: _base(name) not in NOMINAL)
-    factors = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
-    parts = (_of_measure(str(name), rows[rows[MEASURE] == name], factors) for name in names)
-    return "; ".join([part for part in parts if part][:n_measures])
-
-
-def _of_measure(name: str, rows: pd.DataFrame, factors: Sequence[str]) -> str:
-    """A measure at its extremes: by distance from the nominal value, else by size."""
-    known = rows[rows["estimate"].map(math.isfinite)]
-    if known.empty:
-        return ""
-    nominal = _nominal(name, known)
-    by = known["estimate"] if nominal is None else (known["estimate"] - nominal).abs()
-    at = by.to_numpy()
-    first, last = (known.iloc[int(place)] for place in (at.argmin(), at.argmax()))
-    varying = [factor for factor in factors if factor in rows and rows[factor].nunique() > 1]
-    where = [", ".join(f"{as_words(f)} {_value(row[f])}" for f in varying) for row in (first, last)]
-    ends = [number(first["estimate"]), number(last["estimate"])]
-    places = [f" ({text})" if where[0] != where[1] else "" for text in where]
-    text = f"{as_words(name)} {ends[0]}{places[0]}"
-    if ends[0] != ends[1] or places[0]:
-        text += f" to {ends[1]}{places[1]}"
-    if nominal is None:
-        return text
-    missed = ((known["lower"] > nominal) | (known["upper"] < nominal)).sum()
-    levels = f"{nominal.iloc[0]:g}" if nominal.nunique() == 1 else "the nominal value"
-    return f"{text}; {missed:,} of {len(known):,} intervals miss {levels}"
-
-
-def _nominal(name: str, rows: pd.DataFrame) -> pd.Series | None:
-    """The nominal value in each row; None for a measure without one."""
-    kind = _base(name)
-    if kind not in NOMINAL:
-        return None
-    if "alpha" in rows and pd.api.types.is_numeric_dtype(rows["alpha"]):
-        return 1 - rows["alpha"] if kind == "coverage" else rows["alpha"]
-    if "level" in rows and pd.api.types.is_numeric_dtype(rows["level"]):
-        return rows["level"] if kind == "coverage" else 1 - rows["level"]
-    return pd.Series(NOMINAL[kind], index=rows.index)
-
-
-def _base(name: Any) -> str:
-    return next((kind for kind in NOMINAL if str(name) == kind), "")
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else as_words(value)
 
 
 def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:

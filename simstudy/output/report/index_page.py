@@ -112,8 +112,8 @@ class Study(NamedTuple):
         CSS class of its worst warning; `fine` if there is none.
     n_wrong
         Number of warnings about failures; these come first.
-    captions
-        Captions by figure; also their alternative texts.
+    alt_texts
+        Descriptions of figures, by name.
     """
 
     entry: Mapping[str, Any]
@@ -121,7 +121,7 @@ class Study(NamedTuple):
     mark: str
     n_wrong: int
     claims: Sequence[Claim]
-    captions: Mapping[str, str]
+    alt_texts: Mapping[str, str]
 
     @property
     def seconds(self) -> float:
@@ -167,7 +167,12 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_repo
         "claims": _count(claims, scored=True),
         "unscored_claims": _count(claims, scored=False),
     }
-    return Study(entry, part, mark, len(wrong), claims, manifest.get("captions", {}))
+    return Study(entry, part, mark, len(wrong), claims, _alt_texts(manifest))
+
+
+def _alt_texts(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The descriptions of figures by name; captions where there is none."""
+    return {**manifest.get("captions", {}), **manifest.get("alt_texts", {})}
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -227,6 +232,8 @@ def _warnings(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[
         yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
     if manifest.get("warnings"):
         yield counted(manifest["warnings"], "warning")
+    if manifest.get("doubts"):
+        yield manifest["doubts"].partition(":")[0]
     if manifest.get("noticed"):
         what = "its rows" if "file" in config else "randomness"
         yield f"{what} to be looked at: {first_few(manifest['noticed'])}"

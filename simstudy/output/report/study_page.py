@@ -11,20 +11,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from simstudy.analysis.frames import IN_ALL
-from simstudy.analysis.result import Result
+from simstudy.analysis.frames import IN_ALL, failure_rates
+from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
+from simstudy.output.at_a_glance import failures_of
 from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.manifest import REPORT, TABLES, figure_name
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
-from simstudy.output.report.findings import answer_of, evidence_of
+from simstudy.output.report.findings import answer_of, evidence_of, heading_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
 from simstudy.tables.cells import Grid
+from simstudy.tables.rounding import plus_minus
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 from simstudy.validation import file_name
@@ -33,7 +35,16 @@ SHOWN_ROWS = 2000  # rows of a table on the page; its file has all rows
 EXPERIMENTS = "experiments"  # folder of a project
 WIDE = 10  # columns; wider tables are printed in landscape format
 MENU_SIZES = range(2, 16)  # numbers of distinct values for which a column has a menu
-COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
+COUNTS = {
+    "n",
+    "n_rep",
+    "n_failed",
+    "failed",
+    "common replicates",
+    "replicates",
+    "replicates_timed",
+    "scenarios",
+}
 """Columns of counts, formatted with thousands separators."""
 HEADINGS = {"mcse": "MCSE", "n_rep": "replicates", "n_failed": "failed"}
 """Headings of columns of a summary that differ from their names."""
@@ -46,6 +57,7 @@ SECTIONS = {
     "planned": "Planned and done",
     "warnings": "Warnings",
     "failures": "Failures",
+    "common": "Methods on common replicates",
     "summary": "All estimates",
     "times": "Run time",
     "again": "Run it again",
@@ -53,8 +65,8 @@ SECTIONS = {
 }
 """Sections of a report, in order; those from the design on are folded."""
 LEFT_OUT = {
-    "captions", "answer", "command", "question", "noticed", "protocol", "files", "config",
-    "figures_not_drawn", "tables_not_made",
+    "captions", "alt_texts", "answer", "command", "question", "noticed", "protocol", "files",
+    "config", "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Entries of a manifest that the report shows in other sections."""
 
@@ -101,7 +113,8 @@ def write_report(
         "design": headings.paragraphs or headings.parts,
         "planned": manifest.get("protocol"),
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
-        "failures": _failures(result.failures),
+        "failures": _failures(result),
+        "common": _on_common_replicates(result),
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
         "again": result.details.repeat_command or manifest.get("command") or _in_python(manifest),
@@ -110,10 +123,12 @@ def write_report(
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
         "study.html", name=name, headings=headings, title=headings.question or as_words(name),
-        answer=manifest.get("answer") or answer_of(result), evidence=evidence_of(result),
+        heading=heading_of(result), answer=manifest.get("answer") or answer_of(result),
+        evidence=evidence_of(result),
         best=next(iter(shown), None), manifest=manifest,
         size=format_size(result),
-        n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
+        n_failed=failures_of(result), doubts=doubts_of(result),
+        n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * result.details.level:g}%", run_time=format_run_time(result),
         given=bool(result.details.repeat_command),
         sources=sources_of(module_file, root) if module_file else {},
@@ -205,12 +220,48 @@ def with_n(summary: pd.DataFrame) -> pd.DataFrame:
     return rest
 
 
-def _failures(failures: pd.DataFrame) -> HtmlTable | None:
+def _failures(result: Result) -> HtmlTable | None:
+    """Rates of failures by scenario, method and kind of error, without factors of one level."""
+    failures = result.failures
     if failures.empty:
         return None
-    found = failures.groupby("error")["address"].agg(["size", "first"]).reset_index()
-    found.columns = ["error", "replicates", "first address"]
-    return html_table(found, "Failures of replicates")
+    found = failure_rates(result.plan, failures, result.n_rep)
+    factors = list(found.columns)[: list(found.columns).index("failed")]
+    same = [name for name in factors if found[name].astype(str).nunique() == 1]
+    found = found.drop(columns=[name for name in same if name != result.plan.methods_axis])
+    found = found.rename(columns={"address": "first address"})
+    return html_table(
+        found, "Failures of replicates", heading="error",
+        value_labels=result.details.value_labels,
+    )  # fmt: skip
+
+
+def _on_common_replicates(result: Result) -> HtmlTable | None:
+    """The first measure of each method, of its own replicates and of those common to all.
+
+    Only for scenarios in which methods failed in different replicates; None if there are none.
+    """
+    axis = result.plan.methods_axis
+    if not result.n_failed or axis not in result.plan.axes or not result.details.declared:
+        return None
+    name = result.details.declared[0].name
+    own, common = result.select(measure=name), result.summary_all_methods
+    common = common[common[MEASURE] == name]
+    factors = list(own.columns)[: list(own.columns).index(MEASURE)]
+    both = own.merge(common, on=factors, suffixes=("", "_common"))
+    others = [factor for factor in factors if factor != axis]
+    n_kinds = pd.Series(both["n_rep"].nunique(), both.index)
+    if others:
+        n_kinds = both.groupby(others, dropna=False)["n_rep"].transform("nunique")
+    both = both.loc[n_kinds > 1]
+    if both.empty:
+        return None
+    found = both[factors].copy()
+    for label, end in (("", ""), ("common ", "_common")):
+        found[f"{label}replicates"] = both[f"n_rep{end}"]
+        numbers = zip(both[f"estimate{end}"], both[f"mcse{end}"], strict=True)
+        found[f"{name} of these" if end else name] = [plus_minus(*each) for each in numbers]
+    return html_table(found, "Common replicates", heading=axis)
 
 
 def _run_times(result: Result) -> HtmlTable | None:
@@ -367,6 +418,8 @@ class ShownFigure(NamedTuple):
 
     Parameters
     ----------
+    alt
+        Description for readers who do not see it.
     source
         Picture as a data URI: an SVG without its caption, or a PNG if there is no SVG.
     has_pdf
@@ -376,6 +429,7 @@ class ShownFigure(NamedTuple):
     name: str
     title: str
     caption: str
+    alt: str
     source: str
     has_pdf: bool
 
@@ -395,7 +449,10 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
             caption = manifest["captions"].get(name, "")
             source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
             has_pdf = path.with_suffix(".pdf") in files
-            shown.append(ShownFigure(path.stem, title_of(name), caption, source, has_pdf))
+            title = title_of(name)
+            told = manifest.get("alt_texts", {}).get(name) or caption
+            alt = told or f"{title} of {manifest.get('study', 'the study')}"
+            shown.append(ShownFigure(path.stem, title, caption, alt, source, has_pdf))
     return shown
 
 

@@ -1,14 +1,16 @@
 """What came out: sentences whose numbers are those of the claims and of the summary."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from simstudy.claims import count_verdicts
-from simstudy.output.report.findings import answer_of, count_claims, evidence_of
+from simstudy.output.at_a_glance import at_a_glance
+from simstudy.output.report.findings import answer_of, count_claims, evidence_of, heading_of
+from tests.factories import mean_study
 from tests.support import ROOT, needs_results
 
 CLAIM = {
@@ -22,13 +24,9 @@ SUMMARY = pd.DataFrame({
 })  # fmt: skip
 
 
-def result(*claims, summary=SUMMARY, answer=None, methods=()):
+def result(*claims, summary=SUMMARY):
     return SimpleNamespace(
-        summary=summary, details=SimpleNamespace(measures=(), answer=answer),
-        plan=SimpleNamespace(
-            scenarios=[*KEYS.values()], methods=methods, methods_axis="method", axes={}, keys=KEYS,
-            has_classes=False,
-        ),
+        summary=summary, details=SimpleNamespace(measures=()),
         claims=pd.DataFrame([CLAIM | claim for claim in claims], columns=[*CLAIM]),
     )  # fmt: skip
 
@@ -64,44 +62,28 @@ def test_a_misprint_or_what_has_no_ratio_is_no_largest_difference(other):
 
 
 # ---------------------------------------------------------------- the answer
-@dataclass(frozen=True)
-class Scenario:
-    n: int
+@pytest.fixture(scope="module")
+def drawn():
+    return mean_study().run(20, n_jobs=1)
 
 
-KEYS = {str(n): Scenario(n) for n in (5, 20)}
-BY_METHOD = pd.DataFrame({
-    "n": [5, 20, 5, 20] * 2, "method": (["welch"] * 2 + ["t"] * 2) * 2,
-    "measure": ["bias"] * 4 + ["coverage"] * 4,
-    "estimate": [-2122.0, 3.0, 1.0, 1515.0, 0.948, 0.951, 0.90, 0.94],
-    "lower": [0.0] * 4 + [0.94, 0.945, 0.89, 0.93],
-    "upper": [1.0] * 4 + [0.956, 0.957, 0.91, 0.945],
-})  # fmt: skip
+def answered(drawn, answer):
+    return type(drawn)(replace(drawn.details, answer=answer))
 
 
-def test_without_an_answer_each_method_has_its_best_and_worst_scenario_and_misses():
-    made = result(summary=BY_METHOD, methods=("welch", "t"))
-    assert answer_of(made) == [
-        "welch: coverage 0.951 (n 20) to 0.948 (n 5); 0 of 2 intervals miss 0.95; "
-        "bias -2122 (n 5) to 3 (n 20).",
-        "t: coverage 0.94 (n 20) to 0.9 (n 5); 2 of 2 intervals miss 0.95; "
-        "bias 1 (n 5) to 1515 (n 20).",
-    ]
-    by_alpha = BY_METHOD.assign(alpha=0.06)
-    assert "1 of 2 intervals miss 0.94" in answer_of(result(summary=by_alpha, methods=("t",)))[1]
-
-
-def test_a_study_answers_in_its_own_words_and_one_that_cannot_falls_back():
-    assert answer_of(result(answer=lambda _: "Welch keeps 5%.")) == ["Welch keeps 5%."]
-    assert answer_of(result(answer=lambda _: ["One.", "Two."])) == ["One.", "Two."]
-    fallback = answer_of(result())
-    assert fallback == ["Type 1 error 0.05; 0 of 1 intervals miss 0.05; power 0.4 to 0.8."]
+def test_a_study_answers_in_its_own_words_and_one_that_cannot_at_a_glance(drawn):
+    assert answer_of(answered(drawn, lambda _: "Welch keeps 5%.")) == ["Welch keeps 5%."]
+    assert answer_of(answered(drawn, lambda _: ["One.", "Two."])) == ["One.", "Two."]
+    fallback = at_a_glance(drawn)
+    assert answer_of(drawn) == fallback
+    assert heading_of(drawn) == "At a glance"
+    assert heading_of(answered(drawn, lambda _: "Yes.")) == "Answer"
 
     def not_here(_):
         raise LookupError("n = 99")
 
-    assert answer_of(result(answer=not_here)) == fallback
-    broken, *rest = answer_of(result(answer=lambda _: 1 / 0))
+    assert answer_of(answered(drawn, not_here)) == fallback
+    broken, *rest = answer_of(answered(drawn, lambda _: 1 / 0))
     assert broken == "The study's answer could not be computed: ZeroDivisionError: division by zero"
     assert rest == fallback
 

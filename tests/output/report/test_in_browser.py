@@ -23,7 +23,7 @@ N_ROWS = 432  # of its summary
 N_COLUMNS = 40  # of a table wider than any of them
 TELEPHONE, DESK = 390, 1280
 PAPER = 695  # the style's A4 within its margins, at 96 to an inch
-SUMMARY = "document.querySelector('[aria-label=Summary] table')"
+SUMMARY = """document.querySelector('[aria-label="Table: Summary"] table')"""
 UNFOLD = "document.querySelectorAll('details').forEach(folded => folded.open = true)"
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
@@ -136,7 +136,7 @@ def test_a_click_on_a_header_sorts_and_another_turns_it_round(browser, page):
 
 def test_words_and_choices_leave_the_rows_that_have_them(browser, page):
     browser.show(page, width=TELEPHONE)
-    tools = "document.querySelector('[aria-label=Summary]').previousElementSibling"
+    tools = """document.querySelector('[aria-label="Table: Summary"]').previousElementSibling"""
 
     def enter(field, value):
         typed = f"field.value = '{value}'; field.dispatchEvent(new Event('input'))"

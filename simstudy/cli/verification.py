@@ -1,0 +1,118 @@
+"""The command that verifies published folders."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simstudy.cli.project import Project, load_experiment
+from simstudy.errors import ConfigError, StoreError
+from simstudy.options import build, option
+from simstudy.remote import Place, place_of
+
+OWN = (
+    "experiment",
+    "precision",
+    "at_least",
+)  # of a manifest's settings, no options
+
+
+@dataclass
+class Verify:
+    """The settings of a verification."""
+
+    share: str = option("share of the groups to draw again", default="1%")
+    budget: str = option("time after which no further group is begun", default="5m")
+    seed: int | None = option("seed of the choice of groups (default: a fresh one)", at_least=0)
+    n_jobs: int | None = option("number of workers")
+    figures: bool = option("draw the figures again", default=True)
+
+
+def verify_folders(project: Project, words: Sequence[str]) -> int:
+    """Verify folders, print the answers, and return the exit status.
+
+    Raises
+    ------
+    ConfigError
+        For a word that is neither a folder nor an experiment, or a setting that is not allowed.
+    """
+    from simstudy.output.verify import verify
+    from simstudy.study.run_options import read_seconds
+
+    given = dict(word.split("=", 1) for word in words if "=" in word and "://" not in word)
+    settings = build(Verify, {name: given[name] for name in given if name in _names()})
+    where = {name: _value(text) for name, text in given.items() if name not in _names()}
+    folders = [word for word in words if "=" not in word or "://" in word]
+    if not folders:
+        raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
+    ended = 0
+    for word in folders:
+        folder = _folder(project, word)
+        found = verify(
+            folder,
+            _study_of(project, folder),
+            share=_share(settings.share),
+            budget=read_seconds(settings.budget) or 0.0,
+            seed=settings.seed,
+            n_jobs=settings.n_jobs,
+            figures=settings.figures,
+            **where,
+        )
+        print(found, flush=True)
+        ended = max(ended, found.status)
+    return ended
+
+
+def _names() -> set[str]:
+    return set(Verify.__dataclass_fields__)
+
+
+def _share(text: str) -> float:
+    """Read a share such as 1% or 0.01.
+
+    Raises
+    ------
+    ConfigError
+        If it is none above 0 and up to 1.
+    """
+    try:
+        share = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ConfigError(f"share={text} is not allowed: it must be above 0 and up to 100%")
+    return share
+
+
+def _value(text: str) -> Any:
+    """A factor's value: a number, True, a text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _folder(project: Project, word: str) -> Place:
+    """The folder that a word names: itself, or that of an experiment in results/."""
+    named = place_of(word)
+    if not isinstance(named, Path) or named.is_dir():
+        return named
+    if word in project.options("experiment"):
+        return place_of(project.root / "results" / word)
+    raise StoreError(f"{word}: there is no such folder, and no such experiment")
+
+
+def _study_of(project: Project, folder: Place) -> Any:
+    """The study of this project that a folder's manifest names, with its settings; None if none."""
+    from simstudy.cli.composition import make_study
+    from simstudy.store.runs import read_manifest
+
+    manifest = read_manifest(folder) or {}
+    config = dict(manifest.get("config", {}))
+    name = str(config.get("experiment") or manifest.get("study", ""))
+    if name not in project.options("experiment"):
+        return None
+    module = load_experiment(name, project.root)
+    options = {key: value for key, value in config.items() if key not in OWN}
+    return make_study(module, build(module.Config, options, prefix="experiment."), project.root)

@@ -1,0 +1,639 @@
+"""Verification of a published folder: what follows from what, and a sample drawn again.
+
+The summary must follow from the estimates of groups of blocks (`groups.parquet`), and the estimates
+of groups that are chosen at random must follow from blocks that are drawn here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simstudy.analysis.estimates import names_read
+from simstudy.analysis.replicates import StoredReplicates
+from simstudy.analysis.result import Result, ResultParts
+from simstudy.analysis.summary import scenarios_with
+from simstudy.atomic_files import write_json
+from simstudy.claims import check_claims
+from simstudy.design.plan import Plan, base_scenario
+from simstudy.engine.loop import Loop
+from simstudy.engine.progress import Silent
+from simstudy.engine.provenance import RunProvenance, compute_provenance
+from simstudy.engine.tasks import BlockId
+from simstudy.engine.workers import Workers
+from simstudy.errors import SimstudyError, StoreError, StudyError, describe, first_few
+from simstudy.lazy import pd
+from simstudy.measures import Measure
+from simstudy.output.formatting import counted, format_time
+from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
+from simstudy.output.manifest import library_versions
+from simstudy.remote import Place, place_of
+from simstudy.store.blocks import Store
+from simstudy.store.runs import (
+    INPUTS,
+    MANIFEST,
+    StudyFolder,
+    file_hash,
+    listed_files,
+    read_manifest,
+)
+
+if TYPE_CHECKING:
+    from simstudy.study import Study
+
+REPORT = "verification.json"
+RTOL = 1e-9  # of |estimate| + MCSE √n: arithmetic on another machine
+FALSIFIED = 0.1  # share of groups of which the answer says how probably none was drawn
+MIN_GROUPS = 30  # groups to draw at least
+MAX_DEVIATION = 5.0  # standard errors between a summary's number and its groups
+MCSE_FACTOR = 4.0  # between a summary's error and the spread of its groups
+MAX_TIED = 0.01  # share of the drawn groups that may differ by a tie
+AGREES, DIFFERS, NOT_COMPARABLE = 0, 1, 2
+
+
+@dataclass
+class Verification:
+    """What a folder was found to hold.
+
+    Parameters
+    ----------
+    status
+        0 if nothing disagrees, 1 if something does, 2 if numbers differ and so do the versions of
+        the libraries.
+    seed
+        Seed of the choice of groups, to repeat it.
+    wrong
+        What disagrees, each with both values.
+    said
+        What was checked, and what could not be, in lines.
+    n_groups, n_drawn
+        Groups of the folder, and those drawn again.
+    unchecked
+        Names of what was not checked, each with the reason.
+    """
+
+    folder: Place
+    seed: int
+    status: int = AGREES
+    wrong: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    n_groups: int = 0
+    n_drawn: int = 0
+    seconds: float = 0.0
+    missed: float = 1.0
+
+    def __str__(self) -> str:
+        """The lines of the answer."""
+        verdict = {
+            AGREES: "everything that was checked agrees",
+            DIFFERS: f"{counted(len(self.wrong), 'number disagrees', 'numbers disagree')}",
+            NOT_COMPARABLE: "numbers differ, and so do the libraries: not comparable here",
+        }[self.status]
+        wrong = [f"  wrong: {text}" for text in self.wrong[:20]]
+        wrong += [f"  and {len(self.wrong) - 20:,} more"] * (len(self.wrong) > 20)
+        unchecked = [f"  not checked: {text}" for text in self.unchecked]
+        return "\n".join([f"{self.folder}: {verdict}", *self.said, *wrong, *unchecked])
+
+
+def verify(
+    folder: str | os.PathLike[str] | Place,
+    study: Study | None = None,
+    *,
+    share: float = 0.01,
+    budget: float = 300.0,
+    seed: int | None = None,
+    n_jobs: int | None = None,
+    figures: bool = True,
+    **where: Any,
+) -> Verification:
+    """Check that a published folder holds what it says.
+
+    Its files must have the hashes of its manifest. Its summary must follow from the estimates of
+    groups of blocks, and its claims from the summary. With the study's code, groups chosen at
+    random are drawn again, and must have the same estimates. No code is run but that of `study`.
+
+    Parameters
+    ----------
+    folder
+        Published folder, such as `results/two_stage`, or its URL.
+    study
+        The study, with the settings of the folder. Default: nothing is drawn.
+    share
+        Share of the groups to draw again, at least one of each class of scenario and 30 in all.
+    budget
+        Time in seconds after which no further group is begun.
+    seed
+        Seed of the choice of groups. Default: a fresh one, which the answer states.
+    n_jobs
+        Number of workers, as for `Study.run`.
+    figures
+        Whether figures are drawn again, from the summary.
+    **where
+        Factors and axes of a number whose groups are all drawn.
+
+    Returns
+    -------
+    Verification
+        The answer, as text by `print`; `status` is 0, 1 or 2. It is also written to
+        `verification.json` in the folder, if that can be written.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no results.
+
+    Examples
+    --------
+    The study is that of the example of `Study`.
+
+    >>> from simstudy import publish, verify
+    >>> result = study.run(n_rep=200, out="results")
+    >>> verify(publish(result, figures=False).folder, study).status
+    0
+    """
+    published = _Published.read(place_of(folder))
+    made = Verification(published.folder, secrets.randbits(32) if seed is None else seed)
+    _check_files(made, published)
+    summary, groups = published.table("summary"), published.table("groups")
+    if summary is None:
+        raise StoreError(f"{published.folder} holds no summary: publish the study again.")
+    if groups is None:
+        made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
+    else:
+        averages = published.manifest.get(AVERAGES, [])
+        if study is not None:
+            averages = [measure.name for measure in study.measures if measure.averages]
+        _check_summary(made, summary, groups, averages)
+    if study is not None:
+        plan = study.plan(int(published.manifest["seed"]))
+        provenance = compute_provenance(plan)
+        _check_code(made, published.manifest, provenance)
+        light = _without_replicates(study, plan, published.manifest, summary)
+        _check_claims(made, study, light, published.table("claims"))
+        if groups is not None:
+            _check_draws(
+                made, light.details.measures, plan, provenance, summary, groups, share=share,
+                budget=budget, workers=Workers(n_jobs=n_jobs), where=where,
+            )  # fmt: skip
+        if figures:
+            _check_figures(made, light, published)
+    if made.wrong:
+        moved = study is not None and _other_versions(published.manifest)
+        made.status = NOT_COMPARABLE if moved and not _is_wrong_in_itself(made) else DIFFERS
+        if moved:
+            made.said.append(f"versions differ: {moved}")
+    _write(made)
+    return made
+
+
+# Files ----------------------------------------------------------------
+@dataclass
+class _Published:
+    """A published folder as it is, whatever its manifest says of it."""
+
+    folder: Place
+    manifest: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: Place) -> _Published:
+        """Read a folder's manifest.
+
+        Raises
+        ------
+        StoreError
+            If there is none.
+        """
+        manifest = read_manifest(folder)
+        if manifest is None or "study" not in manifest:
+            raise StoreError(f"{folder} holds no {MANIFEST}: name a folder such as results/NAME.")
+        return cls(folder, manifest)
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The listed files, with their hashes."""
+        return listed_files(self.manifest, self.folder)
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """A table of the folder; None if it is not there.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
+        path = self.folder / f"{name}.parquet"
+        if not path.exists():
+            return None
+        try:
+            return pd.read_parquet(BytesIO(path.read_bytes()))
+        except Exception as error:  # a file may hold anything
+            raise StoreError(f"{path} is damaged ({describe(error)}).") from None
+
+
+def _check_files(made: Verification, published: _Published) -> None:
+    """Compare each listed file with its hash; pages that are made again may be absent."""
+    absent = []
+    for name, digest in published.files.items():
+        found = file_hash(published.folder / name)
+        if not found:
+            absent.append(name)
+        elif found != digest:
+            made.wrong.append(f"{name}: the manifest lists the hash {digest}, the file has {found}")
+    n_listed = len(published.files)
+    made.said.append(f"files: {n_listed - len(absent):,} of {n_listed:,} are here, with hashes")
+    if absent:
+        made.unchecked.append(f"files that are not here: {first_few(absent)}")
+
+
+# The summary from the groups ------------------------------------------
+def _check_summary(
+    made: Verification, summary: pd.DataFrame, groups: pd.DataFrame, averages: Sequence[str]
+) -> None:
+    """Compare each row of the summary with the mean of its groups."""
+    by_row = groups.groupby("row", sort=True)
+    sums: dict[Any, Any] = by_row[list(COUNTS)].sum().to_dict("index")
+    spread: dict[Any, Any] = by_row["estimate"].agg(["mean", "std", "count"]).to_dict("index")
+    weighted = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum(min_count=1)
+    records = summary.to_dict("records")
+    n_exact = n_near = 0
+    for at, totals in sums.items():
+        row, of_groups = records[at], spread[at]
+        for name in COUNTS:
+            if row[name] != totals[name]:
+                made.wrong.append(
+                    f"{_place(row)}: {name} is {row[name]:,}, its groups have {totals[name]:,}"
+                )
+        if row["measure"] in averages:
+            n_exact += 1
+            mean = float(weighted[at]) / totals["n_given"] if totals["n_given"] else math.nan
+            if _far(row["estimate"], mean, RTOL * _unit(row)):
+                made.wrong.append(_both(row, mean, "the mean of its groups is"))
+        elif math.isfinite(row["estimate"]) and of_groups["count"] > 2:
+            n_near += 1
+            if _far(row["estimate"], of_groups["mean"], _allowed(row, **of_groups)):
+                made.wrong.append(_both(row, of_groups["mean"], "the mean of its groups is"))
+        made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
+    said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
+    made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
+    if len(sums) < len(summary):
+        made.unchecked.append(f"{len(summary) - len(sums):,} rows of the summary without groups")
+
+
+def _allowed(row: Mapping[str, Any], mean: float, std: float, count: int) -> float:
+    """How far a measure that is no mean may lie from the mean of its groups.
+
+    Its bias in a group of n replicates is of the order of its standard error there over √n.
+    """
+    size = max(row["n_given"] / count, 1)
+    chance = MAX_DEVIATION * std / math.sqrt(count)
+    return chance + 3 * std / math.sqrt(size) + RTOL * (_unit(row) + abs(mean))
+
+
+def _unit(row: Mapping[str, Any]) -> float:
+    """|estimate| + MCSE √n: the size of a replicate's part in a number."""
+    mcse = row["mcse"] if math.isfinite(row["mcse"]) else 0.0
+    return float(abs(row["estimate"]) + mcse * math.sqrt(max(row["n_given"], 1)))
+
+
+def _far(first: float, second: float, allowed: float) -> bool:
+    if math.isnan(first) or math.isnan(second):
+        return math.isnan(first) != math.isnan(second)
+    if math.isinf(first) or math.isinf(second):
+        return first != second
+    return not abs(first - second) <= max(allowed, 1e-300)
+
+
+def _odd_error(row: Mapping[str, Any], sd: float, count: float) -> str:
+    """An MCSE that the spread of ten groups or more contradicts; empty otherwise."""
+    if not (count >= 10 and sd > 0 and row["mcse"] > 0 and math.isfinite(row["mcse"])):
+        return ""
+    by_groups = sd / math.sqrt(count)
+    if 1 / MCSE_FACTOR <= row["mcse"] / by_groups <= MCSE_FACTOR:
+        return ""
+    return f"{_place(row)}: the error is {row['mcse']:.3g}, by its groups about {by_groups:.3g}"
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    """Measure and factors of a row of a summary."""
+    names = list(row.keys())
+    factors = [f"{n}={row[n]}" for n in names[: names.index("measure")] if row[n] is not None]
+    return f"{row['measure']} at {', '.join(factors)}" if factors else str(row["measure"])
+
+
+def _both(row: Mapping[str, Any], other: float, what: str) -> str:
+    return f"{_place(row)}: the summary has {row['estimate']:.10g}, {what} {other:.10g}"
+
+
+# Code and claims ------------------------------------------------------
+def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunProvenance) -> None:
+    """Say whether the code here is that of the manifest; draws decide whether it matters."""
+    listed = manifest.get(INPUTS, {}).get("blocks", {})
+    owner = current.of_blocks
+    other = [
+        key
+        for origin, keys in listed.items()
+        for key in keys
+        if key not in owner.codes or owner.origin(key) != origin
+    ]
+    if other:
+        made.said.append(
+            f"code: that of {len(other):,} of {len(owner.codes):,} units is not the manifest's "
+            "(or its libraries are of other versions)"
+        )
+    else:
+        made.said.append("code: that of the manifest, with the same libraries")
+
+
+def _other_versions(manifest: Mapping[str, Any]) -> str:
+    """The libraries whose versions differ from the manifest's."""
+    was, now = manifest.get("versions", {}), library_versions()
+    return first_few([f"{n} {v} (here {now[n]})" for n, v in was.items() if now.get(n, v) != v])
+
+
+@dataclass
+class _NoReplicates:
+    """Stands for replicates that a folder does not hold."""
+
+    plan: Plan
+    n_rep: Mapping[str, int]
+    store: None = None
+    any_failed: bool = False
+    not_applied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        raise StudyError("needs replicates, which are not here")
+
+
+def _without_replicates(
+    study: Study, plan: Plan, manifest: Mapping[str, Any], summary: pd.DataFrame
+) -> Result:
+    """The study's result with the summary of a folder."""
+    n_rep = manifest["replicates_per_scenario"]
+    sizes = n_rep if isinstance(n_rep, dict) else dict.fromkeys(plan.keys, n_rep)
+    details = ResultParts(
+        replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
+        declared=study.bound_measures(plan.seed),
+        figures=study.figures,
+        tables=study.tables,
+        value_labels=study.value_labels,
+        labels=study.headings,
+        claimed=study.claims,
+    )
+    result = Result(details)
+    result._frames["summary"] = summary
+    return result
+
+
+def _check_claims(
+    made: Verification, study: Study, result: Result, listed: pd.DataFrame | None
+) -> None:
+    """Check the study's claims by the summary; those that read replicates are not checked."""
+    if listed is None or listed.empty:
+        return
+    ours = check_claims(study.claims, result)
+    checked = 0
+    for was, now in zip(listed.to_dict("records"), ours.to_dict("records"), strict=False):
+        if "replicates, which are not here" in str(now["detail"]):
+            continue
+        checked += 1
+        same = was["claim"] == now["claim"] and was["verdict"] == now["verdict"]
+        unit = abs(now["reproduced"]) if math.isfinite(now["reproduced"]) else 1.0
+        if not same or _far(was["reproduced"], now["reproduced"], RTOL * unit):
+            made.wrong.append(
+                f"claim {was['claim']!r}: {was['reproduced']:.10g} ({was['verdict']}), by the "
+                f"summary {now['reproduced']:.10g} ({now['verdict']})"
+            )
+    made.said.append(f"claims: {checked:,} of {len(listed):,} follow from the summary")
+    if checked < len(listed):
+        made.unchecked.append(f"{len(listed) - checked:,} claims that read replicates")
+
+
+# Groups drawn again ---------------------------------------------------
+@dataclass
+class _Drawn:
+    """The choice of groups, and the comparison of what is drawn."""
+
+    measures: Sequence[Measure]
+    plan: Plan
+    provenance: RunProvenance
+    summary: pd.DataFrame
+    groups: pd.DataFrame
+    workers: Workers
+
+    def rows_of(self, key: str) -> range:
+        """The rows of a scenario in the summary."""
+        return self.rows_by_key[key]
+
+    def __post_init__(self) -> None:
+        self.records: list[Any] = self.summary.to_dict("records")
+        n, n_rows = len(self.plan.keys), len(self.summary)
+        if n_rows % n:
+            raise StudyError("the summary does not have the same rows for each scenario")
+        each = n_rows // n
+        self.rows_by_key = {
+            key: range(at * each, (at + 1) * each) for at, key in enumerate(self.plan.keys)
+        }
+
+    def units(self) -> list[tuple[str, Group]]:
+        """Scenario and group of all groups."""
+        found = []
+        for key, rows in self.rows_by_key.items():
+            own = self.groups[self.groups["row"].isin(rows)]
+            columns = own[["group", "first_block", "last_block"]].drop_duplicates()
+            found += [(key, Group(*map(int, each))) for each in columns.itertuples(index=False)]
+        return found
+
+    def draw(self, units: Sequence[tuple[str, Group]]) -> StudyFolder:
+        """Draw the blocks of some groups into a temporary store."""
+        home = StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
+        blocks = [
+            BlockId(self.plan.work_units.keys[drawn], block, drawn)
+            for key, group in units
+            for drawn in self.plan.unit_keys[key]
+            for block in range(group.first_block, group.last_block + 1)
+        ]
+        loop = Loop(
+            self.plan.work_units, home.store, self.workers, Silent(), provenance=self.provenance
+        )
+        loop.draw_blocks(blocks)
+        return home
+
+    def compare(self, store: Store, key: str, group: Group) -> Iterator[tuple[str, bool]]:
+        """What differs in a group, as text, and whether a tie explains it."""
+        rows = self.rows_by_key[key]
+        own = self.groups[
+            self.groups["row"].isin(rows) & (self.groups["group"] == group.number)
+        ].set_index("row")
+        if own.empty:
+            return
+        size = self.plan.block_size
+        n_rep = int((own["n_rep"] + own["n_failed"]).max())
+        most = (group.last_block - group.first_block + 1) * size
+        view: Any = _BlocksFrom(store, group.first_block)
+        replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})
+        columns = replicates.columns(key, names_read(self.measures))
+        whole = Group(0, 0, group.last_block - group.first_block)
+        at = rows.start
+        for measure in self.measures:
+            values = group_estimates(measure, columns, [whole], size)
+            for cell in range(len(values["estimate"])):
+                if at in own.index:
+                    listed, row = own.loc[at], self.records[at]
+                    found = {name: part[cell, 0] for name, part in values.items()}
+                    yield from self._differing(measure, row, listed, found, group)
+                at += 1
+
+    def _differing(
+        self, measure: Any, row: Any, listed: Any, found: Mapping[str, Any], group: Group
+    ) -> Iterator[tuple[str, bool]]:
+        where = f"{_place(row)}, blocks {group.first_block} to {group.last_block}"
+        for name in COUNTS:
+            if listed[name] != found[name]:
+                yield f"{where}: {name} is {listed[name]:,.0f}, drawn here {found[name]:,}", False
+                return
+        rtol = max([RTOL, *(self.plan.rules.rtol.get(name, 0.0) for name in measure.reads)])
+        if not _far(listed["estimate"], found["estimate"], rtol * _unit(row)):
+            return
+        hits = abs(listed["estimate"] - found["estimate"]) * found["n_given"]
+        limit = max(1.0, found["n_given"] / 10_000)
+        is_tied = measure.averages and abs(hits - round(hits)) < 1e-6 and hits <= limit + 1e-6
+        text = f"{where}: {listed['estimate']:.10g}, drawn here {found['estimate']:.10g}"
+        yield text, bool(is_tied)
+
+
+@dataclass
+class _BlocksFrom:
+    """A store whose blocks are counted from another one."""
+
+    store: Store
+    first: int
+
+    def read(self, key: str, n_rows: int, columns: Sequence[str] | None = None) -> Any:
+        """Read a scenario's first rows from that block on."""
+        end = self.first - (-n_rows // self.store.rows_per_block)
+        table = self.store.rows_between(key, self.first, end)
+        names = [name for name in table.column_names if columns is None or name in columns]
+        return table.select(names or ["rep"]).slice(0, n_rows)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+def _check_draws(
+    made: Verification,
+    measures: Sequence[Measure],
+    plan: Plan,
+    provenance: RunProvenance,
+    summary: pd.DataFrame,
+    groups: pd.DataFrame,
+    *,
+    share: float,
+    budget: float,
+    workers: Workers,
+    where: Mapping[str, Any],
+) -> None:
+    """Draw groups again, and compare their estimates."""
+    drawn = _Drawn(measures, plan, provenance, summary, groups, workers)
+    units = drawn.units()
+    made.n_groups = len(units)
+    order = _order(plan, units, made.seed)
+    n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
+    if where:
+        keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
+        order = [unit for unit in order if unit[0] in keys]
+        n_wanted = len(order)
+    n_first = len({type(base_scenario(each)) for each in plan.scenarios})
+    begun, done, size = time.monotonic(), 0, max(n_first, 1)
+    tied: list[str] = []
+    while done < n_wanted and (not done or time.monotonic() - begun < budget):
+        some = order[done : min(done + size, n_wanted)]
+        home = drawn.draw(some)
+        for key, group in some:
+            found = list(drawn.compare(home.store, key, group))
+            made.wrong += [text for text, is_tied in found if not is_tied]
+            tied += [text for text, is_tied in found if is_tied][:1]
+        done += len(some)
+        rate = (time.monotonic() - begun) / done
+        size = max(1, min(2 * size, int((budget - (time.monotonic() - begun)) / max(rate, 1e-6))))
+    made.n_drawn, made.seconds = done, time.monotonic() - begun
+    made.missed = (1 - FALSIFIED) ** done
+    if len(tied) > max(1, MAX_TIED * done):
+        made.wrong += tied
+    made.said.append(
+        f"draws: {done:,} of {len(units):,} groups were drawn here in {format_time(made.seconds)} "
+        f"(seed of the choice: {made.seed}); if a tenth of the groups were falsified, none of "
+        f"these would have been with probability {made.missed:.1g}"
+    )
+    if tied:
+        made.said.append(f"ties: {len(tied):,} groups differ by a tie: {first_few(tied)}")
+    if done < n_wanted:
+        made.unchecked.append(f"{n_wanted - done:,} groups past the budget of {budget:g} s")
+
+
+def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tuple[str, Group]]:
+    """A random order that begins with one group of each class of scenario."""
+    shuffled = [units[at] for at in np.random.default_rng(seed).permutation(len(units))]
+    kinds: dict[type, tuple[str, Group]] = {}
+    for key, group in shuffled:
+        kinds.setdefault(type(base_scenario(plan.keys[key])), (key, group))
+    first = list(kinds.values())
+    return [*first, *(unit for unit in shuffled if unit not in set(first))]
+
+
+# Figures --------------------------------------------------------------
+def _check_figures(made: Verification, result: Result, published: _Published) -> None:
+    """Draw figures again from the summary, and compare their pictures."""
+    import tempfile
+
+    from simstudy.figures import save_figure
+
+    if _other_versions(published.manifest):
+        made.unchecked.append("figures: the libraries are of other versions")
+        return
+    same, left = 0, []
+    listed = {n: d for n, d in published.files.items() if n.endswith(".png")}
+    with tempfile.TemporaryDirectory() as place:
+        for name in result.details.figures:
+            try:
+                saved = save_figure(result.figure(name), Path(place), name)
+            except (SimstudyError, LookupError) as error:
+                left.append(f"{name} ({describe(error)})")
+                continue
+            png = f"figures/{Path(str(saved.png)).name}"
+            if png not in listed:
+                left.append(f"{name} (not published)")
+            elif file_hash(Path(str(saved.png))) == listed[png]:
+                same += 1
+            else:
+                made.wrong.append(f"{png}: drawn from the summary it is another picture")
+    n_figures = len(result.details.figures)
+    made.said.append(
+        f"figures: {same:,} of {n_figures:,} follow from the summary" * bool(n_figures)
+    )
+    if left:
+        made.unchecked.append(f"figures {first_few(left)}")
+
+
+def _is_wrong_in_itself(made: Verification) -> bool:
+    """Whether something disagrees within the folder, without draws."""
+    return any("drawn here" not in text for text in made.wrong)
+
+
+def _write(made: Verification) -> None:
+    """Write the answer beside the results, if the folder can be written."""
+    names = ("status", "seed", "n_groups", "n_drawn", "wrong", "said", "unchecked")
+    try:
+        write_json(made.folder / REPORT, {name: getattr(made, name) for name in names})
+    except OSError:
+        made.said.append(f"{REPORT} could not be written")

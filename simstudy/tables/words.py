@@ -1,0 +1,124 @@
+"""Estimates in words: one with its error, or the range of several with theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from simstudy.lazy import pd, special
+from simstudy.tables.rounding import plus_minus, to_decimals
+from simstudy.tables.summary import as_words
+
+CHANCE = 0.001  # p-value below which estimates differ by more than chance
+MAX_VISIBLE = 0.5  # two errors that move a number by less than this of its last digit are not shown
+
+
+def in_words(
+    rows: pd.DataFrame | pd.Series,
+    *,
+    percent: bool = False,
+    decimals: int | None = None,
+    where: Sequence[str] = (),
+) -> str:
+    """Describe estimates with their Monte Carlo errors, for the answer of a study.
+
+    The least and the greatest of several noisy estimates lie apart even if all have one true value.
+    They are therefore given, each with its own error, only if the estimates differ by more than
+    chance; otherwise their mean is.
+
+    Parameters
+    ----------
+    rows
+        Rows of a summary, or one row: `estimate` and `mcse`.
+    percent
+        Whether these are proportions to be shown as percentages.
+    decimals
+        Decimal places of the numbers shown. A number whose error does not show at these has no ±.
+        Default: by the error.
+    where
+        Factors and axes that say where the least and the greatest are.
+
+    Returns
+    -------
+    str
+        "80.2 ± 0.3%", "5.0% (all 12 within chance)" or "2.3 ± 0.2% to 13.1 ± 0.4%".
+
+    Raises
+    ------
+    LookupError
+        If there is no row with an estimate.
+
+    Examples
+    --------
+    The result is that of the example of `Study`.
+
+    >>> from simstudy.tables import in_words
+    >>> in_words(result.row("type_1_error", method="welch"), percent=True)[:3] > ""
+    True
+    """
+    frame = rows.to_frame().T if isinstance(rows, pd.Series) else rows
+    frame = frame[frame["estimate"].astype(float).map(math.isfinite)]
+    if frame.empty:
+        raise LookupError("these rows have no estimate")
+    values, errors = (frame[name].to_numpy(dtype=float) for name in ("estimate", "mcse"))
+
+    def text(value: float, error: float) -> str:
+        return _with_error(value, error, percent=percent, decimals=decimals)
+
+    if len(frame) == 1:
+        return text(values[0], errors[0])
+    if differ(values, errors):
+        ends = [int(values.argmin()), int(values.argmax())]
+        named = [_place(frame, at, where) for at in ends]
+        return " to ".join(
+            text(values[at], errors[at]) + place for at, place in zip(ends, named, strict=True)
+        )
+    mean, error = float(values.mean()), float(np.sqrt(np.sum(errors**2)) / len(errors))
+    if values.min() == values.max():
+        return text(mean, errors.max())
+    each = "both" if len(frame) == 2 else f"all {len(frame):,}"
+    return f"{text(mean, error)} ({each} within chance)"
+
+
+def differ(values: np.ndarray, errors: np.ndarray) -> bool:
+    """Whether estimates differ by more than their Monte Carlo errors explain.
+
+    The sum of squared deviations from the weighted mean, in errors, is compared with the chi-square
+    distribution (Cochran 1954). Common random numbers make it smaller, so that nothing is called
+    different by mistake.
+    """
+    if values.min() == values.max():
+        return False
+    if not np.all(np.isfinite(errors) & (errors > 0)):
+        return True
+    weights = 1 / errors**2
+    mean = np.sum(weights * values) / np.sum(weights)
+    excess = float(np.sum(weights * (values - mean) ** 2))
+    return bool(special.chdtrc(len(values) - 1, excess) < CHANCE)
+
+
+def _with_error(value: float, error: float, *, percent: bool, decimals: int | None) -> str:
+    """A number ± two errors, with a percent sign at the end."""
+    size, sign = (100, "%") if percent else (1, "")
+    value, error = size * value, size * error
+    shows = math.isfinite(error) and (
+        decimals is None or 2 * error >= MAX_VISIBLE * 10.0**-decimals
+    )
+    if shows and error > 0:
+        return plus_minus(value, error) + sign
+    if decimals is None:
+        return plus_minus(value) + sign
+    return to_decimals(value, decimals).replace("-", "−") + sign
+
+
+def _place(frame: pd.DataFrame, at: int, where: Sequence[str]) -> str:
+    """Where a row is, by the factors that differ: " (n 20)"."""
+    varying = [name for name in where if frame[name].astype(str).nunique() > 1]
+    words = [f"{as_words(name)} {_level(frame[name].iloc[at])}" for name in varying]
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _level(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else as_words(value)

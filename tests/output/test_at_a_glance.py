@@ -1,0 +1,245 @@
+"""The answer of a study that states none, and its figures: three studies as a reader meets them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy import Study, each_replicate, grid, publish
+from simstudy.analysis.frames import failure_rates
+from simstudy.analysis.result import doubts_of
+from simstudy.figures.captions import caption_of, describe_figure
+from simstudy.measures import bias, coverage, mean, mse
+from simstudy.output.at_a_glance import at_a_glance, failures_of
+from simstudy.study.spec import DefaultFigures
+
+
+@dataclass(frozen=True)
+class Line:
+    """A slope through the origin, with normal errors or those of Student's t."""
+
+    n_obs: int
+    df: float = np.inf
+    slope: float = 0.5
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        x = rng.normal(size=(n_rep, self.n_obs))
+        error = rng.normal(size=x.shape) if np.isinf(self.df) else rng.standard_t(self.df, x.shape)
+        return {"x": x, "y": self.slope * x + error}
+
+
+def least_squares(x, y):
+    slope = (x * y).sum(axis=1) / (x * x).sum(axis=1)
+    error = 1 / np.sqrt((x * x).sum(axis=1))
+    return {"estimate": slope, "lower": slope - 1.96 * error, "upper": slope + 1.96 * error}
+
+
+def twice_as_wide(x, y):
+    found = least_squares(x, y)
+    half = found["upper"] - found["estimate"]
+    noisy = found["estimate"] + 0.3 * np.sign(x[:, 0])
+    return {"estimate": noisy, "lower": noisy - 2 * half, "upper": noisy + 2 * half}
+
+
+def slopes(**settings):
+    given = {
+        "name": "slopes",
+        "scenarios": grid(Line, n_obs=[10, 40], df=[np.inf, 2.5]),
+        "methods": {"least squares": least_squares, "noisy": twice_as_wide},
+        "measures": [
+            mse("estimate", truth="slope"),
+            bias("estimate", truth="slope"),
+            coverage("lower", "upper", truth="slope"),
+        ],
+    }
+    return Study(**given | settings)
+
+
+@dataclass(frozen=True)
+class Sample:
+    n_obs: int
+
+    def draw_one(self, rng):
+        return {"x": rng.normal(size=self.n_obs)}
+
+
+def likelihood(x):
+    if x[0] > 1.2:
+        raise ArithmeticError(f"no convergence after {int(100 * x[1])} iterations")
+    return {"estimate": x.mean()}
+
+
+def moments(x):
+    return {"estimate": x.mean()}
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    study = Study(
+        "failing",
+        grid(Sample, n_obs=[5, 20]),
+        [mse("estimate", truth=0.0)],
+        methods={"likelihood": each_replicate(likelihood), "moments": each_replicate(moments)},
+    )
+    return study.run(300, out=tmp_path_factory.mktemp("failing"), n_jobs=1)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    return slopes().run(400, out=tmp_path_factory.mktemp("slopes"), n_jobs=1)
+
+
+# The text -------------------------------------------------------------
+def test_each_method_begins_with_the_first_measure_and_has_errors(result):
+    first, second, *_ = at_a_glance(result)
+    assert first.startswith("least squares: mse ")
+    assert second.startswith("noisy: mse ")
+    for text in (first, second):
+        assert text.count("±") >= 3
+        assert text.index("mse") < text.index("bias") < text.index("coverage")
+
+
+def test_a_range_of_chance_is_no_answer(result):
+    """All four biases are 0: the mean of them with its error is given, not the extremes."""
+    text = at_a_glance(result)[0]
+    told = text.split("bias ")[1].split(";")[0]
+    assert told.endswith("(all 4 within chance)")
+    rows = result.select("bias", method="least squares")
+    assert float(told.replace("−", "-").split(" ±")[0]) == pytest.approx(
+        rows["estimate"].mean(), abs=0.01
+    )
+
+
+def test_how_often_coverage_differs_is_corrected_for_the_number_of_scenarios(result):
+    text = at_a_glance(result)[1]
+    assert "beyond chance it differs from 0.95 in 2 of 4 scenarios" in text
+
+
+def test_the_best_method_is_told_with_how_often_the_best_two_cannot_be_told_apart(result):
+    said = next(text for text in at_a_glance(result) if text.startswith("Best by mse"))
+    assert said.startswith("Best by mse, of 4 scenarios: least squares in")
+
+
+def test_of_one_scenario_the_difference_is_told_with_its_error():
+    one = slopes(scenarios=[Line(40)]).run(400, n_jobs=1)
+    gap = one.contrast("mse", first="noisy", second="least squares").iloc[0]
+    said = next(text for text in at_a_glance(one) if text.startswith("Best by mse"))
+    assert said.startswith("Best by mse: least squares, 0.09")
+    assert gap["lower"] > 0
+    same = {"a": least_squares, "b": twice_as_wide, "c": least_squares}
+    del same["b"]
+    alike = slopes(scenarios=[Line(40)], methods=same).run(400, n_jobs=1)
+    said = next(text for text in at_a_glance(alike) if text.startswith("Best by mse"))
+    assert "cannot be told apart" in said
+
+
+def test_a_measure_without_a_best_value_has_no_best_method():
+    plain = slopes(measures=[mean("estimate")]).run(100, n_jobs=1)
+    assert not any("Best" in text for text in at_a_glance(plain))
+
+
+# Failures -------------------------------------------------------------
+def test_failures_are_told_by_method_with_their_rate(failing):
+    n = len(failing.failures)
+    assert failures_of(failing) == f"likelihood failed in {n} of 600 replicates ({n / 600:.1%})"
+    assert at_a_glance(failing)[-1] == f"Failures: {failures_of(failing)}."
+
+
+def test_failures_have_a_row_for_each_method_and_scenario(failing):
+    rates = failure_rates(failing.plan, failing.failures, failing.n_rep)
+    assert rates["n_obs"].tolist() == [5, 20]
+    assert set(rates["method"]) == {"likelihood"}
+    assert rates["failed"].sum() == len(failing.failures)
+    np.testing.assert_allclose(rates["rate"], rates["failed"] / 300)
+    first = failing.failures.groupby("n_obs", sort=False).first()
+    assert rates["address"].tolist() == first["address"].tolist()
+
+
+def test_the_report_says_which_methods_rest_on_other_replicates(failing):
+    made = publish(failing, figures=False)
+    page = (made.folder / "report.html").read_text()
+    assert failures_of(failing) in page
+    assert "Methods on common replicates" in page
+    assert '<h2 id="findings">At a glance</h2>' in page
+
+
+# Warnings -------------------------------------------------------------
+@pytest.fixture(scope="module")
+def doubtful(tmp_path_factory):
+    study = slopes(scenarios=grid(Line, n_obs=[5], df=[1.5, np.inf]))
+    return study.run(100, out=tmp_path_factory.mktemp("doubtful"), n_jobs=1)
+
+
+def test_a_number_in_doubt_is_marked_wherever_it_is_shown(doubtful):
+    warned = doubtful.summary[doubtful.summary["warning"] != ""]
+    assert len(warned) >= 2
+    table = doubtful.table()
+    for text in (str(table), table.markdown(), repr(doubtful), doubtful._repr_html_()):
+        assert "†" in text
+    assert str(table).count("†") > len(warned)  # the cells, and the notes
+    assert r"\dag{}" in table.latex()
+    assert "mse_warning" in table.csv().splitlines()[0]
+    n, n_all = len(warned), len(doubtful.summary)
+    assert doubts_of(doubtful).startswith(f"{n} of {n_all} numbers are in doubt: mse at ")
+
+
+def test_a_number_in_doubt_is_told_by_report_manifest_index_and_caption(doubtful):
+    folder = publish(doubtful).folder
+    told = doubts_of(doubtful)
+    assert told.split(":")[0] in (folder / "report.html").read_text()
+    assert told.split(":")[0] in (folder.parent / "index.html").read_text()
+    figure = doubtful.figure("mse")
+    assert "in doubt: the summary has the warnings" in caption_of(figure)
+
+
+def test_nothing_is_marked_where_nothing_is_doubted():
+    fine = slopes(scenarios=[Line(40)], measures=[bias("estimate", truth="slope")])
+    result = fine.run(400, n_jobs=1)
+    assert "†" not in str(result.table())
+    assert doubts_of(result) == ""
+    assert "warning" not in result.table().csv()
+
+
+# Figures --------------------------------------------------------------
+def test_a_study_without_figures_has_one_for_each_measure(result):
+    assert list(result.details.figures) == ["mse", "bias", "coverage"]
+    figure = result.figure("coverage")
+    assert "Dashed" in caption_of(figure)
+    assert publish(result).not_drawn == {}
+
+
+def test_an_empty_dict_means_no_figures():
+    assert dict(slopes(figures={}).figures) == {}
+    assert isinstance(slopes().figures, DefaultFigures)
+
+
+@pytest.mark.parametrize(
+    "scenarios",
+    [
+        [Line(10)],
+        grid(Line, n_obs=[10, 20, 40]),
+        grid(Line, n_obs=[10, 20, 40], df=[2.5, np.inf], slope=[0.0, 0.5]),
+        grid(Line, n_obs=[10, 1000], df=[1.5, 2.0, 2.5, 3.0], slope=[0.0, 0.1, 0.2, 0.5]),
+    ],
+)
+def test_default_figures_can_be_drawn_for_any_grid(scenarios):
+    result = slopes(scenarios=scenarios).run(10, n_jobs=1)
+    for name in result.details.figures:
+        result.figure(name).draw()
+
+
+def test_captions_say_the_setting_that_is_fixed(result):
+    rows = result.select("mse", df=2.5, method="noisy")
+    from simstudy.figures import measure_curves
+
+    figure = measure_curves(rows, x="n_obs", y="mse")
+    assert "df = 2.5, slope = 0.5, method = noisy." in caption_of(figure)
+
+
+def test_a_description_says_what_rises_and_what_is_compared(result):
+    told = describe_figure(result.figure("mse"))
+    assert told.startswith("Mse against n obs")
+    assert "least squares, noisy" in told
+    assert "falls from" in told
+    assert told not in caption_of(result.figure("mse"))

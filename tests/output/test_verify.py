@@ -1,0 +1,369 @@
+"""A stranger checks a published folder: what is honest passes, what is falsified is found."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from simstudy import Rules, Study, each_replicate, grid, publish
+from simstudy.claims import Claim
+from simstudy.figures import measure_curves
+from simstudy.measures import (
+    area_under_curve,
+    bias,
+    coverage,
+    empirical_se,
+    median,
+    mse,
+    rejection_rate,
+    rmse,
+    weighted_mean,
+)
+from simstudy.output.groups import groups_of_blocks, rows_with_groups
+from simstudy.output.verify import AGREES, DIFFERS, NOT_COMPARABLE, Verification, verify
+from simstudy.store.runs import file_hash
+
+
+@dataclass(frozen=True)
+class Normal:
+    n_obs: int
+    mean: float = 0.0
+    is_null: bool = True
+
+    def draw(self, streams, n_rep):
+        x = streams("data").normal(self.mean, 1.0, (n_rep, self.n_obs))
+        return {"x": x}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval for the mean, by Student's t or by the normal distribution."""
+
+    normal: bool = False
+
+    def __call__(self, x):
+        n = x.shape[1]
+        at = stats.norm.isf(0.025) if self.normal else stats.t.isf(0.025, n - 1)
+        mean, error = x.mean(axis=1), x.std(axis=1, ddof=1) / np.sqrt(n)
+        return {
+            "estimate": mean,
+            "lower": mean - at * error,
+            "upper": mean + at * error,
+            "reject": np.abs(mean) > at * error,
+            "word": np.where(mean > 0, "above", "below"),
+        }
+
+
+def by_median(x):
+    middle = np.median(x, axis=1)
+    nothing = np.full(len(x), np.nan)
+    word = np.where(middle > 0, "above", "below")
+    limits = {"lower": nothing, "upper": nothing}
+    return {"estimate": middle, **limits, "reject": middle > 0.5, "word": word}
+
+
+MEASURES = (
+    bias("estimate", truth="mean"),
+    mse("estimate", truth="mean"),
+    rmse("estimate", truth="mean"),
+    empirical_se("estimate"),
+    coverage("lower", "upper", truth="mean"),
+    rejection_rate("reject"),
+    median("estimate"),
+)
+
+
+def curve(result):
+    return measure_curves(result.select("mse", method="t"), x="n_obs", y="mse")
+
+
+def error_at_20(result):
+    return result.row("mse", method="t", n_obs=20)["estimate"]
+
+
+def make_study(method=Interval(), **settings):
+    """A study of an interval for a mean and of a median."""
+    given = {
+        "name": "means",
+        "scenarios": grid(Normal, n_obs=[5, 10, 20]),
+        "methods": {"t": method, "median": by_median},
+        "measures": MEASURES,
+        "rules": Rules(may_be_missing=("lower", "upper")),
+        "figures": {"mse": curve},
+        "claims": [Claim("error", "the error at 20", "text", error_at_20, 0.05, difference=0.02)],
+        "block_size": 25,
+    }
+    return Study(**given | settings)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A published folder, without its replicates."""
+    out = tmp_path_factory.mktemp("verify")
+    result = make_study().run(n_rep=1000, seed=3, out=out, n_jobs=1)
+    return publish(result, report=False).folder
+
+
+@pytest.fixture
+def folder(published, tmp_path) -> Path:
+    """A copy that a test may falsify."""
+    copy = tmp_path / published.name
+    shutil.copytree(published, copy, ignore=shutil.ignore_patterns("replicates"))
+    return copy
+
+
+def change(folder: Path, name: str, edit) -> None:
+    """Edit a table and write its new hash into the manifest, as a forger would."""
+    frame = pd.read_parquet(folder / f"{name}.parquet")
+    edit(frame).to_parquet(folder / f"{name}.parquet")
+    sign(folder)
+
+
+def sign(folder: Path, **entries) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest |= entries
+    manifest["files"] = {name: file_hash(folder / name) for name in manifest["files"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def check(folder, study=None, **settings) -> Verification:
+    return verify(folder, study or make_study(), n_jobs=1, **{"figures": False, **settings})
+
+
+# What is honest -------------------------------------------------------
+def test_an_honest_folder_agrees_and_says_how_much_was_checked(folder):
+    found = check(folder, figures=True, seed=1)
+    assert (found.status, found.wrong) == (AGREES, [])
+    assert (found.n_groups, found.n_drawn) == (3 * 40, 30)
+    assert found.missed == pytest.approx(0.9**30)
+    text = str(found)
+    assert "everything that was checked agrees" in text
+    assert "0.04" in text
+    assert "figures: 1 of 1" in text
+    assert "claims: 1 of 1" in text
+    stored = json.loads((folder / "verification.json").read_text())
+    assert (stored["status"], stored["n_drawn"]) == (0, 30)
+
+
+def test_the_choice_of_groups_is_fresh_and_can_be_repeated(folder):
+    first, second = check(folder), check(folder)
+    assert first.seed != second.seed
+    assert check(folder, seed=first.seed).said == first.said or first.n_drawn == 30
+
+
+def test_all_groups_of_one_number_are_drawn(folder):
+    assert check(folder, n_obs=20, method="t").n_drawn == 40
+
+
+def test_groups_past_the_budget_are_named(folder):
+    found = check(folder, budget=1e-9)
+    assert found.n_drawn == 1
+    assert any("past the budget" in text for text in found.unchecked)
+
+
+def test_without_code_the_numbers_are_compared_with_their_groups_and_nothing_is_drawn(folder):
+    found = verify(folder)
+    assert (found.status, found.n_drawn) == (AGREES, 0)
+    change(
+        folder, "summary", lambda rows: rows.assign(estimate=rows["estimate"] + 3 * rows["mcse"])
+    )
+    assert verify(folder).status == DIFFERS
+
+
+def test_a_folder_without_groups_says_that_its_numbers_were_not_checked(folder):
+    (folder / "groups.parquet").unlink()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]["groups.parquet"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    found = check(folder)
+    assert found.status == AGREES
+    assert any("numbers of the summary" in text for text in found.unchecked)
+
+
+HONEST = {
+    "by precision": {"run": {"n_rep": 200, "precision": {"mse": "6%"}, "max_rep": 2000}},
+    "numbers by scenario": {"run": {"n_rep": {"n_obs=5": 300, "n_obs=10": 475}}},
+    "a block that ends early": {"run": {"n_rep": 990}},
+    "groups of replicates": {
+        "study": {"rules": Rules(group_size=5, may_be_missing=("lower", "upper"))}
+    },
+    "few blocks": {"run": {"n_rep": 40}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_what_is_honest_agrees(kind, tmp_path):
+    study = make_study(**HONEST[kind].get("study", {}))
+    run = {"n_rep": 500, "seed": 7, "out": tmp_path, "n_jobs": 1} | HONEST[kind].get("run", {})
+    folder = publish(study.run(**run), figures=False, report=False).folder
+    found = check(folder, study, share=1)
+    assert (found.status, found.wrong) == (AGREES, [])
+
+
+def fails_for_some(x):
+    if x[0] > 1.5:
+        raise ArithmeticError("no convergence")
+    return {"estimate": x.mean(), "score": x[0], "flag": x[1] > 0, "weight": np.exp(x[2] / 10)}
+
+
+def test_failures_weights_and_areas_agree(tmp_path):
+    study = Study(
+        name="odd",
+        scenarios=grid(Normal, n_obs=[5, 8]),
+        methods={"one": each_replicate(fails_for_some)},
+        measures=[
+            bias("estimate", truth="mean"),
+            area_under_curve("score", effect="flag"),
+            weighted_mean("estimate", weight="weight"),
+        ],
+        block_size=20,
+    )
+    result = study.run(n_rep=400, seed=2, out=tmp_path, n_jobs=1)
+    assert result.n_failed > 0
+    found = check(publish(result, figures=False, report=False).folder, study, share=1)
+    assert (found.status, found.wrong) == (AGREES, [])
+
+
+def test_other_numbers_of_workers_agree(folder):
+    assert verify(folder, make_study(), n_jobs=2, figures=False).status == AGREES
+
+
+# What is falsified ----------------------------------------------------
+def test_an_edited_file_is_found_by_its_hash(folder):
+    (folder / "claims.parquet").write_bytes(b"nothing")
+    found = verify(folder)
+    assert found.status == DIFFERS
+    assert "claims.parquet" in found.wrong[0]
+
+
+@pytest.mark.parametrize("measure", ["bias", "mse", "coverage", "rejection_rate"])
+def test_a_number_moved_by_three_errors_is_found_without_a_draw(folder, measure):
+    def moved(rows):
+        at = rows.index[(rows["measure"] == measure) & (rows["method"] == "t")][1]
+        rows.loc[at, "estimate"] += 3 * rows.loc[at, "mcse"]
+        return rows
+
+    change(folder, "summary", moved)
+    found = check(folder, share=1e-9)
+    assert found.status == DIFFERS
+    assert any(text.startswith(f"{measure} at n_obs=10") for text in found.wrong)
+
+
+def test_an_error_that_is_ten_times_too_small_is_found(folder):
+    change(folder, "summary", lambda rows: rows.assign(mcse=rows["mcse"] / 10))
+    assert check(folder).status == DIFFERS
+
+
+def test_other_code_is_found(folder):
+    found = check(folder, make_study(Interval(normal=True)), seed=1)
+    assert found.status == DIFFERS
+    assert any("code:" in text and "not the manifest's" in text for text in found.said)
+    assert any(text.startswith("coverage at n_obs=5") for text in found.wrong)
+
+
+def test_another_seed_under_the_manifest_is_found(folder):
+    sign(folder, seed=4)
+    assert check(folder).status == DIFFERS
+
+
+def test_a_figure_of_another_summary_is_found(folder, published):
+    other = curve(_scaled(make_study().run(n_rep=1000, seed=3, n_jobs=1)))
+    other.save(folder / "figures" / "mse.png", verbose=False)
+    sign(folder)
+    found = check(folder, figures=True)
+    assert found.status == DIFFERS
+    assert "figures/mse.png" in found.wrong[-1]
+
+
+class _scaled:
+    """A result whose mean squared errors are half of what they were."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def select(self, *args, **where):
+        rows = self.result.select(*args, **where)
+        return rows.assign(estimate=rows["estimate"] / 2)
+
+
+def falsify(folder: Path, seed: int, share: float = 0.1) -> None:
+    """Move a share of the groups, and the summary with them."""
+    groups = pd.read_parquet(folder / "groups.parquet")
+    summary = pd.read_parquet(folder / "summary.parquet")
+    rng = np.random.default_rng(seed)
+    n_rows = len(summary) // 3
+    for key in range(3):
+        bad = rng.choice(40, round(share * 40), replace=False)
+        is_bad = groups["row"].between(key * n_rows, (key + 1) * n_rows - 1)
+        is_bad &= groups["group"].isin(bad)
+        groups.loc[is_bad & (groups["estimate"] != 0), "estimate"] *= 1.02
+    means = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum()
+    means /= groups.groupby("row")["n_given"].sum()
+    averages = summary["measure"].isin(["bias", "mse", "coverage", "rejection_rate"])
+    summary["estimate"] = summary["estimate"].where(~averages, means)
+    groups.to_parquet(folder / "groups.parquet")
+    summary.to_parquet(folder / "summary.parquet")
+    sign(folder)
+
+
+def test_groups_and_summary_falsified_together_are_found_by_draws(folder):
+    falsify(folder, 1)
+    found = check(folder, share=1)
+    assert found.status == DIFFERS
+    assert all("drawn here" in text for text in found.wrong if "bias" in text)
+
+
+def test_how_often_a_falsified_tenth_is_missed_is_what_the_answer_says(folder):
+    """Of 40 choices of few groups about (1 - q)^m miss all falsified ones."""
+    falsify(folder, 2)
+    missed = 0
+    for seed in range(40):
+        study = make_study(claims=[])  # a forger would have changed these, too
+        found = check(folder, study, seed=seed, share=1e-9, budget=1e-9)  # one group
+        missed += found.status == AGREES
+    low, high = stats.binom.interval(1 - 1e-5, 40, 0.9)
+    assert low <= missed <= high
+
+
+def test_other_versions_whose_numbers_differ_cannot_be_compared(folder):
+    sign(folder, versions={"numpy": "1.0"})
+    assert check(folder).status == AGREES
+    found = check(folder, make_study(Interval(normal=True)))
+    assert found.status == NOT_COMPARABLE
+    assert any("numpy 1.0" in text for text in found.said)
+
+
+def test_a_tie_that_fell_to_the_other_side_is_accepted_once(folder):
+    groups = pd.read_parquet(folder / "groups.parquet")
+    summary = pd.read_parquet(folder / "summary.parquet")
+    row = summary.index[(summary["measure"] == "rejection_rate") & (summary["method"] == "t")][0]
+    at = groups.index[(groups["row"] == row) & (groups["group"] == 3)][0]
+    groups.loc[at, "estimate"] += 1 / 25
+    summary.loc[row, "estimate"] += 1 / 1000
+    groups.to_parquet(folder / "groups.parquet")
+    summary.to_parquet(folder / "summary.parquet")
+    sign(folder)
+    found = check(folder, share=1)
+    assert found.status == AGREES
+    assert any(text.startswith("ties: 1 ") for text in found.said)
+
+
+# Groups ---------------------------------------------------------------
+@pytest.mark.parametrize("n_blocks", [1, 7, 10, 99, 100, 101, 1234])
+def test_groups_are_consecutive_blocks(n_blocks):
+    groups = groups_of_blocks(n_blocks, 100)
+    blocks = [b for each in groups for b in range(each.first_block, each.last_block + 1)]
+    assert blocks == list(range(n_blocks))
+    assert len(groups) <= 100
+
+
+def test_of_a_long_summary_some_rows_have_groups():
+    assert rows_with_groups(1500).tolist() == list(range(1500))
+    some = rows_with_groups(28_512)
+    assert len(some) == 2000
+    assert {some[0], some[-1]} == {0, 28_511}
