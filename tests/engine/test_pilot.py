@@ -238,6 +238,19 @@ def test_false_alarms_of_a_million_sets_of_rows(shares):
     assert n_alarms <= 10
 
 
+@pytest.mark.slow
+def test_false_alarms_of_a_million_sets_of_rows_without_ties():
+    """Ranks are a random permutation, whatever the distribution; the smallest blocks of a pilot."""
+    rng, n_alarms, n = np.random.default_rng(6), 0, 20 * N_BLOCKS
+    spread = np.sqrt(n * (n + 1) / 12)
+    for _ in range(100):
+        ranks = rng.random((10_000, n), dtype=np.float32).argsort(axis=1)
+        means = ranks.reshape(10_000, N_BLOCKS, 20).mean(axis=2)
+        statistic = 20 * (((means - (n - 1) / 2) / spread) ** 2).sum(axis=1)
+        n_alarms += int((special.chdtrc(N_BLOCKS - 1, statistic) < LEVEL).sum())
+    assert n_alarms <= 10
+
+
 def test_that_nothing_is_said_of_nothing():
     assert (
         mean_study().run(50, backend="inline", n_jobs=1, progress=Silent()).outcome.warnings == []
