@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simstudy.options import option, published
     from simstudy.output.folder import publish
     from simstudy.provenance.streams import Streams, seeded_globals
-    from simstudy.study import Rules, Study, discover, method_grid
+    from simstudy.study import Rules, RunOptions, Study, discover, method_grid
 
 __version__ = "0.1.0"
 
@@ -33,6 +33,7 @@ __all__ = [
     "IntendedValue",
     "Result",
     "Rules",
+    "RunOptions",
     "Streams",
     "Study",
     "Uncheckable",
@@ -62,7 +63,7 @@ _HOMES = {
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),
-    "study": ("Rules", "Study", "discover", "method_grid"),
+    "study": ("Rules", "RunOptions", "Study", "discover", "method_grid"),
 }
 
 _PACKAGES = ("figures", "measures", "tables", "testing")

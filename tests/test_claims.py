@@ -2,12 +2,14 @@
 
 import math
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from simstudy import Study
 from simstudy.analysis.summary import rows_with
 from simstudy.claims import (
     CLOSE_Z,
@@ -20,6 +22,7 @@ from simstudy.claims import (
     binomial_error,
     cautious_binomial_error,
     check_claims,
+    claims_of_table,
     count_verdicts,
     decide,
     format_allowed,
@@ -42,6 +45,7 @@ from simstudy.claims import (
     statement,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
+from simstudy.measures import rejection_rate
 from tests.support import ROOT, needs_results
 
 
@@ -638,3 +642,53 @@ def test_one_statement_has_one_verdict():
     assert verdicts[verdicts > 1].empty, verdicts[verdicts > 1]
     scored = published[published["scored"]].groupby("statement").size()
     assert scored[scored > 1].empty, scored[scored > 1]
+
+
+# ---------------------------------------------------------------- a published table
+RATES = {("narrow", 0.5): 0.6915, ("narrow", 1.0): 0.8413, ("wide", 0.5): 0.5987}  # Φ(0.5), ...
+
+
+@dataclass(frozen=True)
+class Shifted:
+    law: str
+    shift: float
+
+    def simulate(self, streams, n_rep):
+        scale = {"narrow": 1.0, "wide": 2.0}[self.law]
+        return {"above": streams("data").normal(self.shift, scale, size=n_rep) > 0}
+
+
+def shifted(claims):
+    scenarios = [Shifted(*cell) for cell in RATES]
+    return Study("shifted", scenarios, [rejection_rate("above", name="rate")], claims=claims)
+
+
+def published_rates(**changes):
+    rows = [{"law": law, "shift": shift, "p": p} for (law, shift), p in RATES.items()]
+    return pd.DataFrame(rows).assign(**changes)
+
+
+@pytest.mark.parametrize("n_rep", [None, 1000])
+def test_each_row_of_a_published_table_is_a_claim(n_rep):
+    """A rate that is wrong by five Monte Carlo errors differs; the others are reproduced."""
+    wrong = published_rates()
+    wrong.loc[1, "p"] += 5 * np.sqrt(0.84 * 0.16 / (n_rep or 20_000)) + 0.02
+    options = {"source": "Table 1", "published": "p", "n_rep": n_rep, "rounding": 0.00005,
+               "difference": 0.015}  # fmt: skip
+    for table, verdicts in (
+        (published_rates(), ["reproduced"] * 3),
+        (wrong, ["reproduced", "differs", "reproduced"]),
+    ):
+        claims = claims_of_table(table, "rate", **options)
+        result = shifted(claims).run(20_000, seed=2, n_jobs=1)
+        assert result.claims["verdict"].tolist() == verdicts
+    for row in shifted(claims_of_table(published_rates(), "rate", **options)).claims:
+        assert row.wrong_value is not None
+
+
+def test_a_table_that_does_not_say_which_cells_it_has_is_refused():
+    with pytest.raises(StudyError, match="it needs 'rate', and at least one factor"):
+        claims_of_table(published_rates(), "rate", source="Table 1", published="rate")
+    twice = pd.concat([published_rates(), published_rates()[:1]])
+    with pytest.raises(StudyError, match=r"two rows of law = narrow, shift = 0\.5: leave one"):
+        claims_of_table(twice, "rate", source="Table 1", published="p")

@@ -27,6 +27,7 @@ class TestASmallExperiment(ExperimentContracts):
 
     root = ROOT
     failures_allowed = False
+    protocol_required = True
 
     def pytest_generate_tests(self, metafunc):
         if "experiment" in metafunc.fixturenames:
@@ -37,6 +38,7 @@ class TestASmallExperiment(ExperimentContracts):
 class TestExperiments(ExperimentContracts):
     root = ROOT
     failures_allowed = False
+    protocol_required = True
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -164,7 +166,7 @@ FLAWS = {
         *claims('lambda result: 1.0, 1, wrong_value=WrongValue("r", lambda result: 1 / 0)'),
         "test_every_claim_can_fall",
     ),
-    "no_protocol": ("Estimands  ", "Estimates  ", "test_its_docstring_is_a_protocol"),
+    "no_protocol": ("Estimands  ", "Estimates  "),
     "no_help": ('"sample size"', '""', "test_its_config_is_built_checked_and_helped"),
     "not_frozen": ("(frozen=True)", "(unsafe_hash=True)", "test_its_scenarios_are_frozen"),
     "global_numbers": (

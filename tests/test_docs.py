@@ -408,3 +408,18 @@ def test_a_mistake_is_told_with_its_page_and_line_and_the_rest_is_written(
     assert said.err.startswith("docs/templates/page.md.jinja:3: ")
     assert words in said.err
     assert said.out == "README.md written\n"
+
+
+def test_the_pages_name_every_option_of_a_run_and_every_reserved_name():
+    from dataclasses import fields
+
+    from simstudy import RunOptions
+    from simstudy.study.spec import RESERVED_NAMES, SUMMARY_COLUMNS
+
+    page = (ROOT / "docs" / "parts.md").read_text(encoding="utf-8")
+    options = page.partition("## Options of a run")[2].partition("\n## ")[0]
+    names = page.partition("### Names")[2].partition("\n## ")[0]
+    for declared in fields(RunOptions):
+        assert not declared.init or f"`{declared.name}`" in options, declared.name
+    for name in (*RESERVED_NAMES, *SUMMARY_COLUMNS):
+        assert f"`{name}`" in names, name

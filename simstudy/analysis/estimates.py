@@ -24,6 +24,7 @@ from simstudy.engine.columns import constants_named, refuse_other_values
 from simstudy.engine.workers import available_cores
 from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line, nearest
 from simstudy.measures import Estimates, Measure
+from simstudy.measures.warnings import ALL_ALIKE
 from simstudy.options import format_setting
 from simstudy.store.blocks import Batch, map_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
@@ -329,14 +330,18 @@ class Target:
     mcse: float
     relative: bool = False
 
-    def shortfall(self, estimates: Estimates) -> float:
-        """The largest ratio of error to target over the cells; infinite for an error of 0.
+    def shortfall(self, estimates: Estimates, block_size: int) -> float:
+        """The largest ratio of error to target over the cells.
 
-        Replicates that are all alike do not show what was rare: no precision is reached by them.
+        Replicates that are all alike do not show what was rare: an error of 0 counts only if there
+        are `ALL_ALIKE` of them or more, from two blocks or more. The ratio is infinite otherwise.
         """
+        n = estimates.n_rep
         allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
+        by_luck = (n < ALL_ALIKE) | (n <= block_size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(estimates.mcse == 0, math.inf, estimates.mcse / allowed)
+            ratio = estimates.mcse / allowed
+        ratio = np.where(estimates.mcse == 0, np.where(by_luck, math.inf, 0.0), ratio)
         return float(np.where(np.isnan(ratio), math.inf, ratio).max())
 
 

@@ -24,6 +24,7 @@ from simstudy.store.files import REPLICATES, files_at
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import (
     MANIFEST,
+    RUN_AGAIN,
     StoredRun,
     file_hash,
     listed_files,
@@ -74,6 +75,9 @@ def load(folder: str | os.PathLike[str] | Place) -> Result:
             f"{place} holds no {MANIFEST}, so it is not the folder of a study whose run has ended: "
             "name one, such as results/NAME."
         )
+    for name in ("seed", "scenarios", "replicates", "replicates_per_scenario"):
+        if name not in manifest:
+            raise StoreError(f"{place / MANIFEST} is damaged: it lacks {name}. {RUN_AGAIN}")
     found = _Folder(place, manifest)
     replicates = cast(Replicates, _OnFirstUse(found))
     return Result(
@@ -138,6 +142,11 @@ class _Folder:
         plan = stored_plan(name, rows, store.provenance)
         found = self.manifest["replicates_per_scenario"]
         sizes = found.values() if isinstance(found, dict) else [found] * len(plan.keys)
+        if len(sizes) != len(plan.keys):
+            raise StoreError(
+                f"{self.place / MANIFEST} is damaged: replicates_per_scenario has {len(sizes):,} "
+                f"entries for {len(plan.keys):,} scenarios. {RUN_AGAIN}"
+            )
         return StoredReplicates(plan, store, dict(zip(plan.keys, sizes, strict=True)))
 
     def _replicates_of_rows(self, name: str, rows: Sequence[Mapping[Any, Any]]) -> Replicates:

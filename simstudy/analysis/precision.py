@@ -27,9 +27,9 @@ def precision_ratios(result: Result, targets: Sequence[Target]) -> dict[str, flo
     """The worst ratio of error to target, by scenario key; 1 or less suffices."""
     chosen = {target.measure for target in targets}
     measures = [each for each in result.details.measures if each.name in chosen]
-    estimates = result.details.estimates(measures)
+    estimates, size = result.details.estimates(measures), result.plan.block_size
     return {
-        key: max(target.shortfall(estimates[key, target.measure]) for target in targets)
+        key: max(target.shortfall(estimates[key, target.measure], size) for target in targets)
         for key in result.plan.keys
     }
 

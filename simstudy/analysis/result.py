@@ -361,7 +361,10 @@ class Result:
 
     def _make_summary(self) -> pd.DataFrame:
         rows = summarize(
-            self.plan, self.details.measures, self.details.estimator(self.details.measures)
+            self.plan,
+            self.details.measures,
+            self.details.estimator(self.details.measures),
+            {target.measure for target in self.details.targets},
         )
         return self._applied(rows)
 
@@ -633,7 +636,8 @@ class Result:
         if self.details.manifest is not None and self.folder is not None:
             raise FigureError(
                 f"a loaded result cannot draw figure {name!r}, which needs the study's code: "
-                f"study.partial_result(out={str(self.folder.parent)!r}) can."
+                f"{_run_again(self.details.manifest, self.folder)}.figure({name!r}) can, and draws "
+                "no blocks that are stored."
             )
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
@@ -795,6 +799,14 @@ def warnings_of_measures(result: Result) -> list[str]:
     if not any(measure.warns for measure in result.details.declared):
         return []
     return format_warnings(result.summary, [*factor_names(result.plan), *result.plan.axes])
+
+
+def _run_again(manifest: Mapping[str, Any], folder: Place) -> str:
+    """The Python call that reads the blocks of a loaded result."""
+    asked = manifest["replicates_per_scenario"]
+    n_rep = max(asked.values()) if isinstance(asked, Mapping) else asked
+    out = str(study_folder(folder).parent)
+    return f"study.run({n_rep}, seed={manifest['seed']}, out={out!r})"
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from simstudy.design.plan import Plan, factors_in, shown_level
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
+from simstudy.measures.warnings import with_alike
 
 MEASURE, WARNING = "measure", "warning"
 OPTIONAL = tuple(Estimates._field_defaults)
 """Columns of a summary that only some measures have."""
+
+Estimate = Callable[[Scenario, Measure], Estimates]
 
 _LIMITS_END = Estimates._fields.index("upper") + 1
 _COUNTS = Estimates._fields[_LIMITS_END : -len(OPTIONAL)]
@@ -28,12 +31,28 @@ NUMBERS = (*Estimates._fields[:_LIMITS_END], "exact", *_COUNTS)
 """Columns of a summary after the factors, the axes and `measure`."""
 
 
-def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> pd.DataFrame:
-    """Make the summary: factors, axes, measure, estimates."""
+def summarize(
+    plan: Plan,
+    measures: Sequence[Measure],
+    estimates: Estimator,
+    targets: Collection[str] = (),
+) -> pd.DataFrame:
+    """Make the summary: factors, axes, measure, estimates.
+
+    Parameters
+    ----------
+    targets
+        Names of measures for which a precision was asked: an error of 0 has a warning.
+    """
+
+    def estimate(scenario: Scenario, measure: Measure) -> Estimates:
+        numbers = estimates(scenario, measure)
+        return with_alike(numbers) if measure.name in targets else numbers
+
     rows = [
         row
         for scenario in plan.scenarios
-        for row in _rows_of_scenario(plan, scenario, measures, estimates)
+        for row in _rows_of_scenario(plan, scenario, measures, estimate)
     ]
     own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
     names = [*factor_names(plan), *plan.axes, *own, MEASURE, *NUMBERS]
@@ -56,7 +75,7 @@ def factor_names(plan: Plan) -> list[str]:
 
 
 def _rows_of_scenario(
-    plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimator
+    plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimate
 ) -> Iterator[dict[str, Any]]:
     factors, exact = factors_in(plan, scenario), exact_of(scenario)
     _refuse_misspelt_exact(scenario, exact, measures)

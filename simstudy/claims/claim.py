@@ -230,7 +230,18 @@ class Claim:
         return DIFFERS if distance - reach > allowed else TOO_FEW
 
     def times_needed(self, ours: Finding) -> float:
-        """The factor by which our replicates must grow to decide; infinite if none does."""
+        """Predict the factor by which our replicates must grow to decide.
+
+        Parameters
+        ----------
+        ours
+            Our value with its Monte Carlo error.
+
+        Returns
+        -------
+        float
+            The factor; infinite if no number of replicates decides.
+        """
         distance, allowed = self._distance(ours)
         room = abs(allowed - distance)
         if distance > allowed:  # the document's own error does not shrink

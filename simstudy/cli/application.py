@@ -32,6 +32,7 @@ from simstudy.cli.composition import (
     hydra_process,
     is_word,
     parse_overrides,
+    refuse_slips,
     register,
     resolve,
     typed_overrides,
@@ -80,6 +81,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
+    refuse_slips(arguments)
     arguments = with_experiments(arguments, project)
     overrides = overrides_among(arguments)
     flags = [text for text in arguments if text not in overrides]  # argparse takes them last
@@ -164,8 +166,8 @@ class Task:
         self.__name__ = self.__qualname__ = "run"
         self.__module__ = "simstudy.cli.application"
 
-    def __call__(self, config: DictConfig) -> float | None:
-        """Run one study; returns the objective of a sweeper, if one is named."""
+    def __call__(self, config: DictConfig) -> float | Outcome | None:
+        """Run one study; returns the objective of a sweeper, if one is named, or the outcome."""
         cfg = HydraConfig.get()
         if self.error is not None:
             with suppress(OSError):
@@ -176,9 +178,9 @@ class Task:
             outcome = run(config, cfg)
         except Exception as error:
             self.error = error  # raised once Hydra has ended, which would print lines of its own
-            return None
+            return Outcome(REFUSED, describe(error))
         self.statuses.append(outcome.status)
-        return outcome.objective
+        return outcome if outcome.objective is None else outcome.objective
 
     def _run(self, config: DictConfig, cfg: DictConfig, *, is_sweep: bool = False) -> Outcome:
         with errors_in_one_line():
@@ -283,7 +285,7 @@ def write_table(folder: Path) -> list[int]:
         runs = overrides[differing] if len(differing) else overrides
         names = [" ".join(f"{k}={v}" for k, v in row.items()) for row in runs.to_dict("records")]
         table = pd.DataFrame(outcomes).fillna({"folder": ""})
-        states = [STATES.get(status, f"status {status}") for status in table["status"]]
+        states = [_state(each) for each in outcomes]
         runs = runs.assign(state=states, seconds=table["seconds"])
         _write_summary(folder, runs, outcomes)
         _write_index(folder, table.assign(name=names, state=states))
@@ -293,8 +295,19 @@ def write_table(folder: Path) -> list[int]:
     return [int(each["status"]) for each in outcomes]
 
 
+def _state(outcome: Mapping[str, Any]) -> str:
+    """How a run ended, and whether there are warnings about its numbers."""
+    state, n = (
+        STATES.get(outcome["status"], f"status {outcome['status']}"),
+        len(outcome["warnings"]),
+    )
+    return f"{state}, {n} warning{'s' * (n != 1)}" if n else state
+
+
 def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
-    """One table of all estimates, with a column for each override, state and seconds."""
+    """One table of all estimates, with a column for each override, and a page to explore it."""
+    from simstudy.output.explorer import write_explorer
+    from simstudy.output.manifest import EXPLORER
     from simstudy.tables.table import as_csv
 
     frames = []
@@ -310,16 +323,27 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
     table = table.astype(dict.fromkeys(mixed, "string"))
     table.to_parquet(folder / "summary.parquet", index=False)
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
+    if "measure" in table:
+        kept = table.drop(columns=["state", "seconds"])[table["measure"].notna()]
+        varied = [name for name in (*runs, *(f"override {n}" for n in runs)) if name in kept]
+        rest = [name for name in kept if name not in varied]
+        at = rest.index("measure")  # factors stand before it
+        estimates = kept[[*rest[:at], *varied, *rest[at:]]]
+        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 
 def _write_index(folder: Path, runs: pd.DataFrame) -> None:
     """One page with the figures of all runs side by side."""
+    from simstudy.output.manifest import EXPLORER
     from simstudy.output.report.claims import page
 
-    shown = runs.to_dict("records")
+    shown, has_explorer = runs.to_dict("records"), (folder / EXPLORER).is_file()
     for run in shown:
         results = Path(run["folder"] or os.devnull)
         report, figures = results / "report.html", sorted((results / "figures").glob("*.png"))
         run["report"] = PurePath(os.path.relpath(report, folder)) if report.is_file() else None
         run["figures"] = [PurePath(os.path.relpath(path, folder)) for path in figures]
-    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=shown))
+    write_bytes(
+        folder / "index.html",
+        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer),
+    )

@@ -40,6 +40,7 @@ Words = Annotated[
 app = typer.Typer(
     name="simstudy",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -178,7 +179,7 @@ def plan(context: typer.Context, overrides: Overrides = None) -> int:
 @app.command()
 def why(context: typer.Context, overrides: Overrides = None) -> None:
     """Show what a study's numbers depend on."""
-    print(_run(context, overrides).study.depends_on())
+    print(_run(context, overrides).study.depends_on().to_string())
 
 
 @app.command()
@@ -211,6 +212,11 @@ def replay(context: typer.Context, address: str, overrides: Overrides = None) ->
     """Draw one replicate again and raise its error."""
     from simstudy.engine.block import Address
 
+    if "=" in address:
+        raise ConfigError(
+            f"replay names no replicate: write its address, as failures.parquet has it, before "
+            f"{address}"
+        )
     run = _run(context, overrides)
     row = run.study.replay(Address.parse(address), run.settings.seed)
     for name, value in row.items():

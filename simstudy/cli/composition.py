@@ -20,7 +20,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.errors import (
+    ConfigCompositionException,
+    HydraException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -42,12 +47,15 @@ from simstudy.cli.settings import (
     check_settings,
     read_backend,
     read_scale,
+    setting_of,
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build, format_setting, option_help
 
 VERSION_BASE = "1.3"
 FULL_ERROR = "HYDRA_FULL_ERROR"
+AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']*)'")
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 HOW_TO_QUOTE = """; put text with special letters in two pairs of marks: 'out="a (b"'"""
 GROUPS = ("experiment", "scale", "backend")
 COMPOSING_ERRORS = (
@@ -119,7 +127,12 @@ def first_line(error: BaseException) -> str:
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
         known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
         names = [str(name) for name in known if name != "hydra"]
+        options = known.get("experiment") if cause.full_key == cause.key else None
+        if isinstance(options, DictConfig) and cause.key in options:
+            return f"{cause.key} is not a setting; did you mean 'experiment.{cause.key}'?"
         return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, ConfigCompositionException) and (slip := AMBIGUOUS.search(str(error))):
+        return several_values(slip[1])
     if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
         return (
             "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
@@ -138,6 +151,36 @@ def first_line(error: BaseException) -> str:
     return ": ".join(dict.fromkeys(texts)) + hint
 
 
+def several_values(override: str) -> str:
+    """What is wrong with `n_rep=10,000` or `seed=1,2`, which Hydra takes for a sweep."""
+    name, _, value = override.partition("=")
+    if THOUSANDS.fullmatch(value):
+        return f"{override}: numbers have no commas: {name}={value.replace(',', '')}"
+    return (
+        f"{override} gives several values: add -m to run each of them, or write a list in "
+        f"brackets, {name}=[{value}]"
+    )
+
+
+def refuse_slips(arguments: Sequence[str]) -> None:
+    """Refuse arguments as they are written for other programs.
+
+    Raises
+    ------
+    ConfigError
+        With how they are written here.
+    """
+    for before, text, after in zip(("", *arguments), arguments, (*arguments[1:], ""), strict=False):
+        ends = text.endswith("=") and text != "=" and is_word(after or "=")
+        if text.startswith("=") or ends:
+            parts = [before * text.startswith("="), text, after * text.endswith("=")]
+            raise ConfigError(f"no blanks stand around =: write {''.join(parts)}")
+        name = text.removeprefix("--").partition("=")[0].replace("-", "_")
+        if text.startswith("--") and (name in NAMES or name in GROUPS or "." in name):
+            value = text.partition("=")[2] or after or "VALUE"
+            raise ConfigError(f"{text}: settings have no dashes: write {name}={value}")
+
+
 def is_word(text: str) -> bool:
     """Whether an argument is no override, but the name of an experiment."""
     return "=" not in text and not text.startswith("~")
@@ -146,9 +189,22 @@ def is_word(text: str) -> bool:
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar."""
     for text in filter(is_word, overrides):
-        raise ConfigError(f"{text!r} has no value: write NAME=VALUE, after names of experiments")
-    with errors_in_one_line():
-        return list(OverridesParser.create().parse_overrides(list(overrides)))
+        raise ConfigError(
+            f"{text!r} has no value: write NAME=VALUE, after names of experiments; commas, and no "
+            "blanks, stand between values"
+        )
+    parsed = list[Override]()
+    for text in overrides:
+        try:
+            parsed += OverridesParser.create().parse_overrides([text])
+        except COMPOSING_ERRORS as error:
+            line = first_line(error)
+            raise ConfigError(line if setting_of(text) in line else f"{text}: {line}") from None
+    for each in parsed:
+        name, is_single = each.key_or_group, not (each.is_sweep_override() or each.is_delete())
+        if name in GROUPS and is_single and not isinstance(each.value(), str):
+            raise ConfigError(f"{each.input_line}: choose one by its name, {name}=NAME")
+    return parsed
 
 
 def typed_overrides(hydra: Any) -> list[str]:
@@ -198,6 +254,8 @@ def register(
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
     store.store(name="settings", node=node)
     named = [name for override in overrides for name in _experiments_in(override, project)]
+    for name in named if not any("glob(" in str(each.input_line) for each in overrides) else ():
+        read_settings(project.conf / "experiment" / f"{name}.yaml")  # refuses a damaged file
     modules = {name: load_experiment(name, project.root) for name in named}
     template = _help(modules, program)
     store.store(
@@ -301,6 +359,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
             raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
     name = str(choices["experiment"])
     module = load_experiment(name, project.root)
+    environment = _environment(texts, values)
     own_config = _read_config(module, values.pop("experiment", None), project)
     scale = read_scale(values.pop("scale", None), choices["scale"])
     settings = _read_run_settings(values, choices["backend"])
@@ -310,17 +369,16 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
-    if settings.shard:
-        refuse_own_memory(out, f"shard={settings.shard}")
     overrides = typed_overrides(hydra)
     differences = _differences(overrides, own_config, settings, hydra, project)
     options = texts.get("experiment") or {}
     interpolated = {key: text for key, text in options.items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
-    return Run(
+    run = Run(
         name, module, own_config, study, settings, n_rep, out, sources, project,
-        tuple(overrides), differences, interpolated,
+        tuple(overrides), differences, interpolated, environment,
     )  # fmt: skip
+    return run.beside_other_environments()
 
 
 def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
@@ -363,19 +421,17 @@ def _differences(
     return found if used == config_location(project) else found | {"config": hydra.job.config_name}
 
 
-def refuse_own_memory(out: str, setting: str) -> None:
-    """Refuse an in-memory place for results that several processes share.
+def _environment(texts: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Digests of composed settings as text and as values, if some are interpolated; else empty.
 
-    Parameters
-    ----------
-    setting
-        The setting that makes them share it.
+    The same text with other values means that the environment has changed.
     """
-    if out.startswith("memory:"):
-        raise ConfigError(
-            f"out={out} with {setting}: other processes cannot see the memory of this one. Give a "
-            "folder that all see."
-        )
+    from simstudy.provenance.scenario_id import short_hash
+
+    both = [{k: v for k, v in each.items() if k not in SILENT} for each in (texts, values)]
+    both[0] |= {"experiment": texts.get("experiment")}
+    both[1] |= {"experiment": values.get("experiment")}
+    return "-".join(short_hash(repr(each), 8) for each in both) if "${" in repr(both[0]) else ""
 
 
 def _read_config(module: Any, values: Any, project: Project) -> Any:

@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
-from simstudy.errors import ConfigError
+from simstudy.errors import ConfigError, StoreError
 from simstudy.options import build, format_setting, option
 from simstudy.remote import Place, place_of
 from simstudy.study.run_options import RunOptions, read_seconds
 
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "draw", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
+    "join", "draw", "shard", "figures", "pdf", "pdb", "report", "progress", "claims", "objective",
     "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -30,6 +30,7 @@ class Settings(RunOptions):
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
+    pdb: bool = option("open the debugger at the first failed replicate", default=False)
     claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"
@@ -155,6 +156,8 @@ class Run:
     interpolated
         Options that were composed from others or from the environment, with their text. Files and
         folders show that text or a hash, never the value, which may be a secret.
+    environment
+        Digests of all settings, as text and as values, if some were composed so.
     """
 
     name: str
@@ -169,6 +172,7 @@ class Run:
     overrides: tuple[str, ...]
     differences: Mapping[str, Any] = field(default_factory=dict)
     interpolated: Mapping[str, Any] = field(default_factory=dict)
+    environment: str = ""
 
     @property
     def folder(self) -> Place:
@@ -190,6 +194,22 @@ class Run:
             shown.append(f"{name}={text}")
         return self.folder / RUNS / short_name(",".join(shown))
 
+    def beside_other_environments(self) -> "Run":
+        """The same run; in a folder of its own if its folder has results of another environment."""
+        from simstudy.store.runs import read_manifest
+
+        if not self.environment:
+            return self
+        try:
+            config = (read_manifest(self.run_folder) or {}).get("config")
+        except StoreError:
+            return self
+        stored = str(config.get("environment", "")) if isinstance(config, Mapping) else ""
+        text, _, values = self.environment.partition("-")
+        if stored.partition("-")[0] != text or stored == self.environment:
+            return self
+        return replace(self, differences={**self.differences, "environment": values})
+
     @property
     def label(self) -> str:
         """The overrides that say which run of a sweep this is."""
@@ -205,6 +225,7 @@ class Run:
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
         made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
+        made_by |= {"environment": self.environment} if self.environment else {}
         until = {"precision": self.settings.precision, "at_least": self.n_rep}
         return made_by | (until if self.settings.precision else {})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simstudy.cli.exit_status import FAILED
 from simstudy.cli.project import ALL, RESULTS, Project, experiment_files, members, question_of
 from simstudy.cli.settings import parse_words
-from simstudy.errors import ConfigError, IncompleteError, StoreError
+from simstudy.errors import ConfigError, IncompleteError, StoreError, first_few
 from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
@@ -67,8 +67,12 @@ def _state(folder: Place) -> str:
     except StoreError as damaged:
         return str(damaged)
     has_blocks = any((folder / "replicates").glob("*.parquet"))
+    others = [path.parent.name for path in sorted((folder / RUNS).glob(f"*/{MANIFEST}"))]
+    more = f"; other settings: {first_few(others)}" if others else ""
     if published:
-        return _published(folder) + ("" if has_blocks else ELSEWHERE)
+        return _published(folder) + ("" if has_blocks else ELSEWHERE) + more
+    if others:
+        return f"not with the published settings{more}"
     return "not published; replicates are stored" if has_blocks else "nothing"
 
 
@@ -95,9 +99,12 @@ def _published(folder: Place) -> str:
         return "nothing"
     n_failed, n_scenarios = (_count(manifest, n) for n in ("failed_replicates", "scenarios"))
     failed = f", {n_failed:,} of them failed" if n_failed else ""
+    absent = [*manifest.get("figures_not_drawn", {}), *manifest.get("tables_not_made", {})]
+    without = f", without {first_few(absent)}" if absent else ""
+    made = f", {manifest['made']}" if manifest.get("made") else ""
     return (
         f"published: {_count(manifest, 'replicates'):,} replicates in "
-        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}"
+        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}{without}{made}"
     )
 
 
@@ -280,7 +287,7 @@ def status_of_one(run: "Run") -> tuple[list[str], int]:
     """A study's line, its shards with gaps, and its runs; and the exit status."""
     shard, whole = run.settings.shard or "", take_inventory(run)
     stored = whole if "auto" in shard else whole.of_shard(run.settings.share)
-    manifest, published = _manifest(run.folder), _published(run.folder)
+    manifest, published = _manifest(run.run_folder), _published(run.run_folder)
     status = FAILED if stored.failed or _count(manifest, "failed_replicates") else 0
     if manifest and not stored.n_stored and not whole.changed:
         return [f"{run.name:28} {published}{ELSEWHERE}"], status
@@ -291,6 +298,9 @@ def status_of_one(run: "Run") -> tuple[list[str], int]:
         gaps, _ = whole.gaps(n_shards)
         again = f": {format_ranges(gaps)}. On Slurm: {_array_command(gaps)}" if gaps else ""
         lines.append(f"{len(gaps):,} of {n_shards:,} shards have gaps{again}")
-    for path in sorted((run.folder / RUNS).glob(f"*/{MANIFEST}")):
-        lines.append(f"  {path.parent.name:40} {_published(path.parent)}")
+    others = [run.folder, *(p.parent for p in sorted((run.folder / RUNS).glob(f"*/{MANIFEST}")))]
+    for folder in others:
+        if folder != run.run_folder and _manifest(folder):
+            name = "published settings" if folder == run.folder else folder.name
+            lines.append(f"  {name:40} {_published(folder)}")
     return [each for each in lines if each], status

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 import numpy as np
 
 from simstudy.design.reprs import format_factors, format_scenarios
-from simstudy.errors import DesignError, in_one_line, nearest
+from simstudy.errors import DesignError, in_one_line, nearest, writable
 from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 
@@ -352,6 +352,12 @@ def check_distinct(scenarios: Sequence[Scenario]) -> None:
     seen: dict[str, Scenario] = {}
     for scenario in scenarios:
         name = identity(scenario)
+        texts = [getattr(scenario, each.name) for each in fields(scenario)]
+        if any(isinstance(text, str) and text != writable(text) for text in texts):
+            raise DesignError(
+                f"{writable(name)} has a letter that no file can hold (half of a surrogate pair): "
+                "read the text with its own encoding, or leave the letter out."
+            )
         if name in seen:
             raise DesignError(
                 f"{name} is in the grid twice{_differing_by_type(seen[name], scenario)}, so it "

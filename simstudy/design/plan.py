@@ -3,10 +3,13 @@
 import inspect
 import itertools
 import numbers
+import re
+import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,13 +83,17 @@ class WorkUnit:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """List the parameters of a function that are not fixed by a `partial`."""
+    """List the parameters of a function that are not fixed by a `partial`, without `**options`."""
     fixed = function.keywords if isinstance(function, partial) else {}
     try:
         parameters = _signature(function).parameters
     except TypeError:  # it has no hash
         parameters = inspect.signature(function).parameters
-    return [parameter for name, parameter in parameters.items() if name not in fixed]
+    return [
+        parameter
+        for name, parameter in parameters.items()
+        if name not in fixed and parameter.kind is not parameter.VAR_KEYWORD
+    ]
 
 
 _signature = lru_cache(inspect.signature)  # every block needs it
@@ -166,6 +173,60 @@ def shown_level(value: object) -> PlainFactor:
     return identity(value).removesuffix("()")
 
 
+class WarningFilter(NamedTuple):
+    """A filter of warnings, as those of the module `warnings`."""
+
+    action: str
+    message: str  # pattern of the beginning of the text; empty for all
+    category: Any  # a class of warnings
+    module: str  # pattern of the module's name; empty for all
+    lineno: int  # 0 for all
+
+
+def current_filters() -> tuple[WarningFilter, ...]:
+    """The filters of this process up to the last that turns warnings into errors.
+
+    Filters for modules of this package are for its developers, and do not count.
+    """
+    filters = [
+        WarningFilter(action, _pattern(message), category, _pattern(module), lineno)
+        for action, message, category, module, lineno in warnings.filters
+    ]
+    filters = [each for each in filters if not each.module.startswith(__name__.split(".")[0])]
+    errors = [at for at, each in enumerate(filters) if each.action == "error"]
+    return tuple(filters[: errors[-1] + 1]) if errors else ()
+
+
+def filters_of(categories: type[Warning] | tuple[type[Warning], ...]) -> tuple[WarningFilter, ...]:
+    """Filters that turn these classes of warnings into errors."""
+    each = categories if isinstance(categories, tuple) else (categories,)
+    return tuple(WarningFilter("error", "", category, "", 0) for category in each)
+
+
+def _pattern(compiled: Any) -> str:
+    return str(getattr(compiled, "pattern", compiled) or "")
+
+
+def action_of(
+    filters: Iterable[WarningFilter],
+    text: str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+) -> str:
+    """The action of the first filter that a warning matches; empty if none does."""
+    loaded = [n for n, each in [*sys.modules.items()] if getattr(each, "__file__", "") == filename]
+    module = (loaded or [filename.removesuffix(".py")])[0]
+    for each in filters:
+        if not (issubclass(category, each.category) and each.lineno in (0, lineno)):
+            continue
+        if not re.match(each.message, text, re.IGNORECASE):
+            continue
+        if re.match(each.module, module):
+            return each.action
+    return ""
+
+
 @dataclass(frozen=True)
 class Rules:
     """Rules for replicates; the defaults suit independent replicates of plain columns.
@@ -181,6 +242,10 @@ class Rules:
     may_be_missing
         Float columns in which NaN is a result and not a failure. In others, a NaN counts against
         the measures that read the column.
+    warnings_as_failures
+        Classes of warnings that count as failures of a replicate, where a function is called for
+        each of them (`each_replicate`, `draw_one`). The "error" filters of the process that starts
+        the run (`warnings.simplefilter("error", NotConverged)`, `python -W error`) count as well.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
@@ -212,6 +277,7 @@ class Rules:
 
     max_failed: float | None = None
     may_be_missing: tuple[str, ...] = ()
+    warnings_as_failures: type[Warning] | tuple[type[Warning], ...] = ()
     block_seconds: float | None = None
     common_random_numbers: tuple[str, ...] = ()
     group_size: int = 1
@@ -247,6 +313,8 @@ class Plan:
         Names of the columns that each measure reads, by measure.
     rules
         The study's rules for replicates.
+    warning_filters
+        Filters that turn warnings of a replicate into its failure, in their order.
     full_size
         Block size in the addresses of random streams, if only its first replicates are drawn.
     has_classes
@@ -262,6 +330,7 @@ class Plan:
     derived: tuple[Derived, ...] = ()
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
+    warning_filters: tuple[WarningFilter, ...] = ()
     full_size: int = 0
     has_classes: bool | None = None
 

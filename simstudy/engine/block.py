@@ -1,5 +1,6 @@
 """Draws one block, or records its failure; replays one replicate."""
 
+import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -45,6 +46,7 @@ from simstudy.engine.methods import (
     checksums,
     drawn_one_by_one,
     has_rows,
+    recorded_warnings,
     refuse_changed_data,
     release_arrays,
 )
@@ -219,7 +221,10 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    context, scenario = BlockContext(plan.axes, raises_row=row), plan.keys[address.key]
+    context, scenario = (
+        BlockContext.of_replay(plan, row),
+        plan.keys[address.key],
+    )
     with single_threaded(), listening_to_errors() as recorded:
         try:
             columns = draw_columns(plan, scenario, index, None, context)
@@ -252,7 +257,12 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
         )
     index, row = divmod(rep, plan.block_size)
     with single_threaded():
-        data = _draw_data(plan, scenario, index, BlockContext(plan.axes, raises_row=row))
+        data = _draw_data(
+            plan,
+            scenario,
+            index,
+            BlockContext.of_replay(plan, row),
+        )
     return {n: v[row] if has_rows(v) else v for n, v in data.items()}
 
 
@@ -279,7 +289,9 @@ def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCont
     else:
         draw = partial(scenario.draw, streams, n_rep)
     release_arrays()
-    with np.errstate():
+    filters = context.warning_filters if hasattr(scenario, "draw_one") else ()
+    recorded = recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
+    with np.errstate(), recorded:
         data = checked_data(scenario, draw(), n_rep)
     check_streams(context, scenario, streams, data, n_rep)
 

@@ -28,6 +28,7 @@ from simstudy.design.plan import (
     Derived,
     Method,
     Plan,
+    WorkUnit,
     base_scenario,
     number_factors,
     parameters_of,
@@ -38,7 +39,7 @@ from simstudy.engine.methods import (
     TEXTS,
     Data,
     Rows,
-    in_axis_order,
+    labelled_array,
     scenario_arguments,
     select_arguments,
 )
@@ -105,7 +106,7 @@ def validate_column(
     if is_plain and value.shape == (plan.block_size,):
         return np.array(value)
     if length is None and not isinstance(value, np.ndarray):
-        value = in_axis_order(f"column {name!r}", value, plan.axes, of_block=True)
+        value = over_named_axis(f"column {name!r}", value, plan, of_block=True)
     array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)
@@ -194,12 +195,34 @@ def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
     return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
 
 
+def over_named_axis(name: str, value: Any, plan: Plan, *, of_block: bool = False) -> Any:
+    """Spread labelled values over all axes, of size 1 but for that of the labels.
+
+    The first axis of the array is the replicate, of size 1 if there is one value for each label.
+    Other values are unchanged, but for a Series of a whole block, which becomes an array.
+    """
+    label, array = labelled_array(name, value, plan.axes, of_block=of_block)
+    if not label:
+        return array
+    if array.ndim > 2:
+        raise StudyError(
+            f"{name} holds, for each label of {label}, an array of shape {array.shape[:-1]}: "
+            "return one number for each label, or one per replicate."
+        )
+    shape = [len(labels) if axis == label else 1 for axis, labels in plan.axes.items()]
+    return array.reshape(-1, *shape)
+
+
 def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
-    """Broadcast a column that has only some of the axes."""
+    """Broadcast a column that has only some of the axes, of which that of the methods is none."""
+    full = (len(array), *plan.shape)
+    if len(full) > 2 and fits(array, full):
+        return array
     sizes = [n for n in array.shape[1:] if n != 1]
+    own = [at for at, axis in enumerate(plan.axes) if axis != plan.methods_axis]
     found = [
         chosen
-        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
+        for chosen in itertools.combinations(own, len(sizes))
         if [plan.shape[at] for at in chosen] == sizes
     ]
     if len(found) > 1:
@@ -207,7 +230,8 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
         either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
         raise StudyError(
             f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
-            "the same size: add an axis of size 1 (np.newaxis) for each axis that it lacks."
+            "the same size: return a dict with the labels of its axis, or add an axis of size 1 "
+            "(np.newaxis) for each axis that it lacks."
         )
     wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
     return array.reshape(len(array), *wide) if found else array
@@ -433,12 +457,12 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
     if isinstance(value, Rows):
-        if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
-            return None
-        value = np.array(value.items, dtype=float)  # None, from a failed draw, becomes NaN
+        return _drawn_one_by_one(plan, name, value.items)
     if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
-        value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
+        value = np.asarray(over_named_axis(f"{name!r} of draw", value, plan))
         value = value[np.newaxis] if value.shape == plan.shape else value
+        if fits(value, (len(value), *plan.shape)):
+            value = np.broadcast_to(value, (len(value), *plan.shape))
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return None
     array = np.asarray(value)
@@ -449,6 +473,24 @@ def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     if array.ndim > 1 and array.shape[1:] != plan.shape:
         return None
     return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
+
+
+def _drawn_one_by_one(plan: Plan, name: str, items: Sequence[Any]) -> np.ndarray | None:
+    """Numbers that `draw_one` returned, `(rep,)`, or values over the axes; NaN for failed draws."""
+    if all(item is None or isinstance(item, numbers.Real) for item in items):
+        return np.array(items, dtype=float)
+    read = {*itertools.chain.from_iterable(plan.reads.values())}
+    if not plan.axes or name not in read:  # anything else may be data
+        return None
+    made = np.full((len(items), *plan.shape), np.nan)
+    for row, item in enumerate(items):
+        if item is not None:
+            value = np.asarray(over_named_axis(f"{name!r} of draw_one", item, plan))
+            value = value[np.newaxis] if value.shape == plan.shape else value
+            if value.dtype.kind not in "biuf" or not fits(value, (1, *plan.shape)):
+                return None
+            made[row] = value[0]
+    return made
 
 
 def _equal(column: Any, value: Any) -> bool:
@@ -517,13 +559,29 @@ def scenario_columns(
         value = getattr(behind, name)
         if isinstance(value, numbers.Real):
             found[name] = float(value)
+            continue
+        value = _of_method(plan, scenario, value)
+        if isinstance(value, numbers.Real):
+            found[name] = float(value)
         elif plan.axes and not isinstance(value, str):
-            array = np.asarray(in_axis_order(f"property {name!r}", value, plan.axes))
-            if array.ndim and array.dtype.kind in "biuf" and array.shape != (1,):
-                wide = with_all_axes(name, array[np.newaxis].astype(float), plan)
-                if fits(wide, (1, *plan.shape)):
-                    found[name] = wide[0]
+            array = np.asarray(over_named_axis(f"property {name!r}", value, plan))
+            is_named = array.ndim == len(plan.shape) + 1  # and has the axis of replicates
+            if array.dtype.kind not in "biuf" or not array.ndim or array.shape == (1,):
+                continue
+            if not is_named and [*plan.axes] != [plan.methods_axis]:
+                array = with_all_axes(name, array[np.newaxis], plan)
+            if fits(array, (1, *plan.shape)):
+                found[name] = array[0].astype(float)
     return found
+
+
+def _of_method(plan: Plan, drawn: AnyScenario, value: Any) -> Any:
+    """A method's own value of a property that is labelled by methods; other values unchanged."""
+    if not (isinstance(drawn, WorkUnit) and isinstance(value, Mapping)):
+        return value
+    labels = set(map(str, value))
+    is_of_axis = any(set(of_axis) <= labels for of_axis in plan.axes.values())
+    return value if is_of_axis else value.get(drawn.method.name, value)
 
 
 def constants_named(

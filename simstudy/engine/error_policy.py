@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, WarningFilter
 from simstudy.errors import (
     AlwaysFailsError,
     NotHereError,
@@ -43,6 +43,8 @@ class BlockContext:
         Row of the block to replay: its errors are raised instead of recorded.
     on_row
         Function that is called after each replicate of a method that analyses one at a time.
+    warning_filters
+        Filters that turn warnings of a replicate into its failure.
     rng_events
         Findings about random numbers in a scenario's first block; None in other blocks.
     """
@@ -51,6 +53,7 @@ class BlockContext:
     refuses_all_failed: bool = False
     raises_row: int | None = None
     on_row: OnRow | None = None
+    warning_filters: tuple[WarningFilter, ...] = ()
     rng_events: dict[str, None] | None = None
 
     @classmethod
@@ -60,8 +63,14 @@ class BlockContext:
             axes=plan.axes,
             refuses_all_failed=index == 0 and plan.rules.max_failed is None,
             on_row=on_row,
+            warning_filters=plan.warning_filters,
             rng_events={} if index == 0 else None,
         )
+
+    @classmethod
+    def of_replay(cls, plan: Plan, row: int) -> BlockContext:
+        """Make the context of a block that is drawn for one of its replicates."""
+        return cls(plan.axes, raises_row=row, warning_filters=plan.warning_filters)
 
 
 OUTSIDE = BlockContext()

@@ -27,7 +27,15 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Method, WorkUnit, parameters_of, properties_in
+from simstudy.design.plan import (
+    Method,
+    WarningFilter,
+    WorkUnit,
+    action_of,
+    current_filters,
+    parameters_of,
+    properties_in,
+)
 from simstudy.engine.error_policy import (
     OUTSIDE,
     BlockContext,
@@ -559,7 +567,7 @@ class _Replicates:
         ordered = _in_order(analyse, by_name)  # by position is faster than by name
         given = by_name if ordered is None else {name: by_name[name] for name in ordered}
         names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
-        with recorded_warnings() as warned:
+        with recorded_warnings(self.context.warning_filters) as warned:
             for row, *items in zip(each, *given.values(), strict=False):
                 try:
                     if failed and row in failed:
@@ -752,10 +760,10 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
 
 # ---------------------------------------------------------------- warnings of a thread
 class _Recorder(threading.local):
-    """The lists that collect this thread's warnings, the innermost last."""
+    """The lists that collect this thread's warnings with the filters in force, innermost last."""
 
     def __init__(self) -> None:
-        self.lists: list[list[str]] = []
+        self.stack: list[tuple[list[str] | None, Sequence[WarningFilter]]] = []
 
 
 _recorder = _Recorder()
@@ -765,11 +773,20 @@ _n_recording = 0
 
 
 @contextlib.contextmanager
-def recorded_warnings() -> Iterator[list[str]]:
+def recorded_warnings(
+    filters: Sequence[WarningFilter] = (), *, keeps: bool = True
+) -> Iterator[list[str]]:
     """Collect the texts of this thread's warnings in a list, within the context.
 
     Warnings of other threads are shown as usual, once for each place. Warnings of files left open
     are ignored: they come with a garbage collection, in any later replicate.
+
+    Parameters
+    ----------
+    filters
+        Filters that turn warnings into errors, which are raised where they arise.
+    keeps
+        Whether to collect the other warnings; they are shown otherwise.
     """
     global _n_recording
     texts: list[str] = []
@@ -777,11 +794,11 @@ def recorded_warnings() -> Iterator[list[str]]:
         if not _n_recording:
             _held.append(_dispatching())
         _n_recording += 1
-    _recorder.lists.append(texts)
+    _recorder.stack.append((texts if keeps else None, filters))
     try:
         yield texts
     finally:
-        _recorder.lists.pop()
+        _recorder.stack.pop()
         with _lock:
             _n_recording -= 1
             if not _n_recording:
@@ -791,6 +808,7 @@ def recorded_warnings() -> Iterator[list[str]]:
 def _dispatching() -> contextlib.ExitStack:
     """Send warnings to the list of their thread until the returned stack is closed."""
     held = contextlib.ExitStack()
+    of_process = current_filters()
     held.enter_context(warnings.catch_warnings())
     show, shown = warnings.showwarning, set[tuple[Any, ...]]()
 
@@ -798,9 +816,13 @@ def _dispatching() -> contextlib.ExitStack:
                  *more: Any, **named: Any) -> None:  # fmt: skip
         if issubclass(category, ResourceWarning):
             return
-        if _recorder.lists:
-            _recorder.lists[-1].append(f"{category.__name__}: {message}")
-        elif (place := (str(message), category, filename, lineno)) not in shown:
+        texts, filters = _recorder.stack[-1] if _recorder.stack else (None, of_process)
+        place = str(message), category, filename, lineno
+        if filters and action_of(filters, *place) == "error":
+            raise message if isinstance(message, Warning) else category(message)
+        if texts is not None:
+            texts.append(f"{category.__name__}: {message}")
+        elif place not in shown:
             shown.add(place)
             show(message, category, filename, lineno, *more, **named)
 
@@ -819,8 +841,15 @@ def is_from_pandas(value: Any, kind: str) -> bool:
     return found is not None and isinstance(value, found)
 
 
-def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
-    """Put labelled values in the order of an axis; return other values unchanged.
+def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
+    """Put labelled values in the order of their axis; return other values unchanged."""
+    return labelled_array(name, value, axes)[1]
+
+
+def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> tuple[str, Any]:
+    """Put labelled values in the order of an axis, the last of the array; name that axis.
+
+    Other values are unchanged, and their axis is an empty text.
 
     Parameters
     ----------
@@ -844,38 +873,50 @@ def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) 
         )
     if is_from_pandas(value, "Series"):
         if of_block:
-            return _rows_in_order(name, value)
+            return "", _rows_in_order(name, value)
         values, labels = value.to_numpy(), list(value.index)
         is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
         if not axes or len(labels) == 1 or is_numbered:
-            return values
+            return "", values
     elif isinstance(value, Mapping) and axes:
-        values, labels = np.stack([*map(np.asarray, value.values())], axis=-1), list(value)
+        values, labels = _stacked(name, value), list(value)
     else:
-        return value
+        return "", value
     texts = [str(label) for label in labels]
-    return np.take(values, [texts.index(each) for each in _axis_of(name, texts, axes)], axis=-1)
+    axis = _axis_of(name, texts, axes)
+    return axis, np.take(values, [texts.index(each) for each in axes[axis]], axis=-1)
+
+
+def _stacked(name: str, values: Mapping[Any, Any]) -> np.ndarray:
+    try:
+        return np.stack(np.broadcast_arrays(*map(np.asarray, values.values())), axis=-1)
+    except ValueError as error:
+        raise StudyError(f"{name} has values of different shapes for its labels.") from error
 
 
 def _rows_in_order(name: str, rows: Any) -> np.ndarray:
-    """Refuse a Series whose index is not increasing: it may number replicates in another order."""
+    """Put a Series whose index numbers all rows in that order; refuse any other disorder."""
     if not rows.index.is_monotonic_increasing:
-        raise StudyError(
-            f"{name} has an index that is not in order: sort it by replicate (.sort_index()), or "
-            "return an array."
-        )
+        if not rows.index.is_unique or set(rows.index) != set(range(len(rows))):
+            labels = ", ".join(map(str, rows.index[:3]))
+            raise StudyError(
+                f"{name} is a Series whose index ({labels}, ...) is neither in order nor the "
+                "numbers of all rows, so it is unclear which replicate is meant: sort it by "
+                "replicate (.sort_index()), or return an array."
+            )
+        rows = rows.sort_index()
     values: np.ndarray = rows.to_numpy()
     return values
 
 
-def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> Sequence[str]:
+def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> str:
     """Find the axis whose labels are all there."""
-    for wanted in axes.values():
+    for axis, wanted in axes.items():
         if set(wanted) <= set(labels):
             twice = [label for label in wanted if labels.count(label) > 1]
             if twice:
                 raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
-            return wanted
+            return axis
     known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
     raise StudyError(
         f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "

@@ -346,7 +346,22 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
         "may_be_missing": sorted(plan.rules.may_be_missing),
         "layout": LAYOUT,
-    }
+    } | _filters_of(plan)
+
+
+def _filters_of(plan: Plan) -> dict[str, Any]:
+    """The warnings that are failures, where replicates are drawn or analysed one by one."""
+    each = [base_scenario(unit) for unit in plan.scenarios]
+    functions = (unit.method.function for unit in plan.scenarios if isinstance(unit, WorkUnit))
+    one_by_one = any(isinstance(function, EachReplicate) for function in functions)
+    if not plan.warning_filters or not (one_by_one or any(hasattr(s, "draw_one") for s in each)):
+        return {}
+    texts = [
+        f"{f.action}:{f.message}:{f.category.__module__}.{f.category.__qualname__}:{f.module}:"
+        f"{f.lineno}"
+        for f in plan.warning_filters
+    ]
+    return {"warnings_as_failures": texts}
 
 
 def _made_at_drawing(plan: Plan, traces: Iterable[Trace]) -> dict[str, str]:

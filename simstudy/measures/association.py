@@ -1,12 +1,14 @@
 """Association of two columns: correlation, and AUC for a binary column."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
 from simstudy.measures.core import INFLUENCE, Formula, Influence, Measure
+from simstudy.measures.estimation import sizes_of_powers
 from simstudy.measures.intervals import END, Interval, ScaledInterval
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
@@ -40,6 +42,11 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
         x, y = columns[centred(first)], columns[centred(second)]
         return x, y, x * x, y * y, x * y
 
+    def sizes(columns: Columns) -> tuple[np.ndarray, ...]:
+        (x, xx), (y, yy) = (sizes_of_powers(columns, name) for name in reads)
+        of_product = np.abs(columns[centred(first)]) * y + np.abs(columns[centred(second)]) * x
+        return x, y, xx, yy, of_product
+
     return _Correlation(
         by_cell=True,
         interval=ScaledInterval(-1.0, 1.0),
@@ -48,6 +55,8 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
         formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
         reads=reads,
         terms=terms,
+        sizes=sizes,
+        doubted=(2, 3),
         value=_correlation,
         centred_columns=reads,
         undefined="one of the two columns has no spread",
@@ -146,11 +155,15 @@ class _Area(Measure):
 
 
 class _AreaInterval(ScaledInterval):
-    """With at most twice as many trials as replicates of the rarer kind.
+    """Interval of an area, which needs no warning: it covers for any score.
+
+    With at most twice as many trials as replicates of the rarer kind.
 
     This is the number of trials for an area near 1 (Hanley & McNeil 1982, Radiology 143, 29-36). If
     few pairs are in the wrong order, the estimated error suggests too many.
     """
+
+    counts_events: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         share = influence.estimate

@@ -169,6 +169,32 @@ def total(values: np.ndarray) -> np.ndarray:
     return np.asarray(left[0])
 
 
+RELATIVE_ROUNDING = 1e-12  # smaller differences of numbers of size 1 are rounding
+
+
+def without_rounding(
+    psi: Float[np.ndarray, " rep *cells"], sizes: Float[np.ndarray, " rep *cells"]
+) -> Float[np.ndarray, " rep *cells"]:
+    """Influences, 0 where they are below the rounding of what they were computed from.
+
+    Parameters
+    ----------
+    sizes
+        Sum of the absolute numbers that were added or subtracted, for each influence. An influence
+        is also compared with the median of these sums in its cell. NaN as in `psi`.
+    """
+    with np.errstate(all="ignore"):
+        limit = RELATIVE_ROUNDING * np.fmax.reduce(sizes, axis=0, initial=0.0)
+        if not ((np.abs(psi) <= limit) & (psi != 0)).any():
+            return psi
+        known = ~np.isnan(psi)
+        ordered = np.sort(np.where(known, sizes, np.inf), axis=0)
+        middle = np.maximum(known.sum(axis=0, keepdims=True) - 1, 0) // 2
+        typical = np.take_along_axis(ordered, middle, axis=0)
+        is_rounding = np.abs(psi) <= RELATIVE_ROUNDING * np.fmax(sizes, typical)
+    return np.where(is_rounding, 0.0, psi)
+
+
 def mean_used(
     values: np.ndarray, used: Bool[np.ndarray, " rep *axes"], *, complete: bool
 ) -> Float[np.ndarray, " *cells"]:

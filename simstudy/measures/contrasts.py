@@ -9,13 +9,14 @@ limits of a ratio, or of a difference from independent replicates, are computed 
 the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, total
+from simstudy.measures.columns import Columns
 from simstudy.measures.core import (
     Estimates,
     Influence,
@@ -25,7 +26,7 @@ from simstudy.measures.core import (
 )
 from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import ratio
-from simstudy.measures.warnings import ALL_ALIKE, of_both
+from simstudy.measures.warnings import doubts, of_both
 from simstudy.validation import ROUNDING
 
 Scale = Literal["difference", "ratio"]
@@ -73,20 +74,28 @@ def paired(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            warning=of_both(left.warning, right.warning),
+            parts=partial(_parts_of_both, left, right, slope, weight),
         )
     mcse = standard_error(joint)
+    warning = doubts(joint, mcse, measure.interval, AGREE)
+    joint = joint._replace(warning=of_both(of_both(left.warning, right.warning), warning))
     cautious = _with_one_more(measure, left, right, slope, weight, mcse)
     if scale == "difference":
         limits = intervals.student(joint.estimate, cautious, joint.n_independent - 1, level=level)
     else:
         limits = _ratio_of_pairs(measure, left, right, cautious / np.abs(slope), level)
-    if not measure.interval.counts_events:
-        joint = joint._replace(warning=of_both(joint.warning, _alike(joint, left, mcse)))
     mcse = np.where(mcse == 0, cautious, mcse)
     estimates = _report(joint, mcse, _range(measure, scale).within(limits))
     n_outside = _n_outside(measure, first, second, estimates.n_failed.ndim)
     return estimates._replace(n_failed=estimates.n_failed - n_outside)
+
+
+def _parts_of_both(
+    left: Influence, right: Influence, slope: np.ndarray, weight: np.ndarray
+) -> list[np.ndarray]:
+    """The parts of the influences on both sides that may cancel each other."""
+    both = [(slope, left), (slope * weight, right)]
+    return [scale * part for scale, side in both if side.parts for part in side.parts()]
 
 
 def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:
@@ -97,7 +106,9 @@ def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -
     return np.asarray(apart_by <= ROUNDING * size)
 
 
-AGREE = "the two agree in all {n:,} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
+AGREE = (
+    "the two agree in all {n:,.0f} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
+)
 
 
 def _with_one_more(
@@ -108,22 +119,14 @@ def _with_one_more(
     weight: np.ndarray,
     mcse: np.ndarray,
 ) -> np.ndarray:
-    """The error of a contrast with one more discordant pair of each kind."""
-    if not measure.interval.counts_events:
-        return mcse
+    """The error of a contrast with one more discordant pair of each kind.
+
+    It is that of measures of events, and of any other that is the same on both sides by luck.
+    """
     each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
-        return np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
-
-
-def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | None:
-    """Warnings on cells in which all pairs agree although each side varies."""
-    varies = total(np.nan_to_num(left.psi) ** 2) > 0
-    alike = np.asarray((mcse == 0) & varies & (joint.n_rep < ALL_ALIKE))
-    if not alike.any():
-        return None
-    words = [AGREE.format(n=n, rare=n / 3) for n in joint.n_rep.flat]
-    return np.where(alike, np.reshape(np.array(words, dtype=object), alike.shape), "")
+        more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
+    return more if measure.interval.adds_event else np.where(mcse == 0, more, mcse)
 
 
 def _ratio_of_pairs(

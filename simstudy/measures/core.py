@@ -67,6 +67,9 @@ class Influence(NamedTuple):
         Effective number of replicates of a weighted estimate; None for other estimates.
     warning : array (*cells) or None
         Warnings for the reader of the estimate; None if there are none.
+    parts : function or None
+        Function that returns the parts of `psi`, float arrays (rep, *cells), whose skewness is
+        doubted as well, since they cancel each other in it. A single part is doubted in contrasts.
     interval : StudentInterval or None
         Kind of interval, if it needs numbers of the sample; None for that of the measure.
     """
@@ -80,6 +83,7 @@ class Influence(NamedTuple):
     plain: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     warning: Shaped[np.ndarray, " *cells"] | None = None
+    parts: Callable[[], Sequence[np.ndarray]] | None = None
     interval: StudentInterval | None = None
 
     @property

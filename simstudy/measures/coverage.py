@@ -31,10 +31,11 @@ from simstudy.measures.core import (
     Measure,
     root_mean,
 )
-from simstudy.measures.intervals import Interval, WilsonInterval
+from simstudy.measures.intervals import Interval, StudentInterval, WilsonInterval
 from simstudy.measures.moments import (
     NORMAL_IS_INDEPENDENT,
     Mcse,
+    Means,
     MomentMeasure,
     check_mcse_method,
     only,
@@ -229,6 +230,7 @@ def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> M
         formula=Formula("Σ(upperᵢ − lowerᵢ)/n", "sd(upperᵢ − lowerᵢ)/√n"),
         reads=(lower, upper),
         terms=lambda columns: (width_of(columns, lower, upper),),
+        sizes=lambda columns: (np.abs(columns[lower]) + np.abs(columns[upper]),),
         value=only,
     )
 
@@ -262,23 +264,66 @@ def interval_score(
     """
     probabilities(level, name="level", use="0.95")
 
-    def score(columns: Columns) -> tuple[np.ndarray]:
+    def score(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         true = operand(columns, truth)
         below = np.maximum(columns[lower] - true, 0.0)
         above = np.maximum(true - columns[upper], 0.0)
-        return (width_of(columns, lower, upper) + 2 / (1 - level) * (below + above),)
+        missed = below + above
+        return width_of(columns, lower, upper) + 2 / (1 - level) * missed, missed > 0
+
+    def sizes(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        true = operand(columns, truth)
+        missed = (columns[lower] > true) | (columns[upper] < true)
+        size = np.abs(columns[lower]) + np.abs(columns[upper])
+        return size + 2 / (1 - level) * missed * (size + np.abs(true)), missed
 
     reads = names_in(lower, upper, truth)
-    return MomentMeasure(
+    return _IntervalScore(
+        level=level,
         name=name,
         formula=Formula(
             "Σ(widthᵢ + 2/(1 − level) · distance by which it misses θ)/n", "sd of the summands/√n"
         ),
         reads=reads,
         terms=score,
+        sizes=sizes,
         value=only,
         by_cell=True,
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _IntervalScore(MomentMeasure):
+    """The score of intervals; without a miss among them nothing is known of its size."""
+
+    level: float
+
+    def _influence(
+        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
+    ) -> Influence:
+        influence = super()._influence(means, n, n_failed, psi)
+        never = (means[1] == 0) & (n > 0)
+        if not never.any():
+            return influence
+        texts = [
+            f"no interval misses, and {(1 - self.level) * n_of:.2g} of {n_of:,} were to be "
+            "expected: the upper limit is not known"
+            for n_of in np.ravel(n)
+        ]
+        warning = np.where(never, np.reshape(np.array(texts, dtype=object), n.shape), "")
+        return influence._replace(warning=warning, interval=_OpenAbove(open_above=never))
+
+
+@dataclass(frozen=True)
+class _OpenAbove(StudentInterval):
+    """Student's interval, without an upper limit in some cells."""
+
+    open_above: np.ndarray | None = None
+
+    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        lower, upper = super().limits(influence, mcse, level=level)
+        known = ~np.isnan(upper)
+        return Interval(lower, np.where(known & np.asarray(self.open_above), np.inf, upper))
 
 
 def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:

@@ -6,10 +6,12 @@ their Monte Carlo standard errors assume normal estimates; those here do not, un
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from simstudy.measures.columns import (
+    RELATIVE_ROUNDING,
     Columns,
     Operand,
     check_se,
@@ -124,9 +126,8 @@ def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return _mean_of_error(
-        name, Formula("Σ(θ̂ᵢ − θ)/n", "sd(θ̂ᵢ − θ)/√n"), estimate, truth, lambda error, _: error
-    )
+    formula = Formula("Σ(θ̂ᵢ − θ)/n", "sd(θ̂ᵢ − θ)/√n")
+    return _mean_of_error(name, formula, estimate, truth, lambda error, _: error, _unit_slope)
 
 
 def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
@@ -157,7 +158,8 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
         Formula("Σ(θ̂ᵢ − θ)²/n", "sd((θ̂ᵢ − θ)²)/√n"),
         estimate,
         truth,
-        lambda error, _: error * error,
+        _square,
+        _slope_of_square,
     )
 
 
@@ -184,6 +186,7 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
         estimate,
         truth,
         lambda error, _: np.abs(error),
+        _unit_slope,
     )
 
 
@@ -216,8 +219,9 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
         check_truth_column(true, _zero_truth(name))
         return np.asarray(error / true)
 
+    formula = Formula("Σ((θ̂ᵢ − θ)/θ)/n", "sd((θ̂ᵢ − θ)/θ)/√n")
     return _mean_of_error(
-        name, Formula("Σ((θ̂ᵢ − θ)/θ)/n", "sd((θ̂ᵢ − θ)/θ)/√n"), estimate, truth, relative
+        name, formula, estimate, truth, relative, lambda _, true: 1 / np.abs(true)
     )
 
 
@@ -238,15 +242,9 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     MomentMeasure
         A measure in the units of the estimates.
     """
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
-        formula=Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)"),
-        interval=NOT_NEGATIVE,
-        reads=names_in(estimate, truth),
-        terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
-        value=_root,
-    )
+    formula = Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)")
+    squares = _mean_of_error(name, formula, estimate, truth, _square, _slope_of_square)
+    return replace(squares, interval=NOT_NEGATIVE, value=_root, doubted=(0,))
 
 
 def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
@@ -272,8 +270,10 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
         min_rep=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
+        sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
         centred_columns=(estimate,),
+        doubted=(1,),
     )
 
 
@@ -321,8 +321,10 @@ def empirical_se(
         min_rep=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
+        sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
+        doubted=(1,),
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -359,9 +361,14 @@ def standardised_bias(
             columns[estimate] - operand(columns, truth),
             *two_powers(columns, estimate),
         ),
+        sizes=lambda columns: (
+            _size_of_error(columns, estimate, truth),
+            *sizes_of_powers(columns, estimate),
+        ),
         value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
         centred_columns=(estimate,),
         undefined="the estimates have no spread",
+        doubted=(0, 2),
     )
 
 
@@ -438,19 +445,29 @@ def relative_error_model_se(
         min_rep=3,
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
+        sizes=lambda columns: (*sizes_of_powers(columns, estimate), columns[se] ** 2),
         value=_relative_error,
         centred_columns=(estimate,),
         normal_mcse=_normal(mcse, _normal_relative_error),
+        doubted=(1, 2),
         undefined="the estimates have no spread",
     )
 
 
 def _mean_of_error(
-    name: str, formula: Formula, estimate: str, truth: Operand, loss: Loss
+    name: str, formula: Formula, estimate: str, truth: Operand, loss: Loss, slope: Loss
 ) -> MomentMeasure:
+    """Mean of a loss of the error; `slope` is that of the loss at an absolute error."""
+
     def terms(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
         return (loss(columns[estimate] - true, true),)
+
+    def sizes(columns: Columns) -> tuple[np.ndarray]:
+        true = operand(columns, truth)
+        size = _size_of_error(columns, estimate, truth)
+        error = np.abs(columns[estimate] - true) + RELATIVE_ROUNDING * size
+        return (slope(error, true) * size,)
 
     reads = names_in(estimate, truth)
     return MomentMeasure(
@@ -458,9 +475,27 @@ def _mean_of_error(
         formula=formula,
         reads=reads,
         terms=terms,
+        sizes=sizes,
         value=only,
         by_cell=True,
     )
+
+
+def _square(error: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.asarray(error * error)
+
+
+def _slope_of_square(error: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.asarray(2 * error)
+
+
+def _unit_slope(_: np.ndarray, true: np.ndarray) -> np.ndarray:
+    return np.ones(np.shape(true))
+
+
+def _size_of_error(columns: Columns, estimate: str, truth: Operand) -> np.ndarray:
+    """What an error is the difference of, in absolute values."""
+    return np.asarray(np.abs(columns[estimate]) + np.abs(operand(columns, truth)))
 
 
 def _root(means: Means, _n: np.ndarray) -> np.ndarray:
@@ -471,6 +506,16 @@ def two_powers(columns: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
     """A centred column and its squares: the terms of a variance."""
     x = columns[centred(name)]
     return x, x * x
+
+
+SPACING = 1e-3  # of doubles, over RELATIVE_ROUNDING: a mean is removed that exactly
+
+
+def sizes_of_powers(columns: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """What `two_powers` are computed from, in absolute values."""
+    x = columns[centred(name)]
+    size = SPACING * (np.abs(columns[name]) + np.abs(columns[name] - x))
+    return size, 2 * np.abs(x) * size
 
 
 def _spread(means: Means, n: np.ndarray) -> np.ndarray:

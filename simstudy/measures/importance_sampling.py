@@ -5,7 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.array_types import Bool
-from simstudy.measures.columns import Columns, check_none, mean_used, names_in
+from simstudy.measures.columns import (
+    Columns,
+    check_none,
+    mean_used,
+    names_in,
+    without_rounding,
+)
 from simstudy.measures.core import Formula, Influence, Measure
 from simstudy.measures.intervals import StudentInterval, WilsonInterval
 from simstudy.measures.proportions import flags
@@ -129,9 +135,10 @@ class _Weighted(Measure):
                 plain = average(wy * y) - 2 * estimate * average(wy) + estimate**2 * average(w)
             carried = effective_number(sizes)
             warning = self._warning(n, carried, sizes, average(w), far_from_zero(off, n))
+            psi = np.where(used, wy - estimate, np.nan)
             return Influence(
                 estimate=estimate,
-                psi=np.where(used, wy - estimate, np.nan),
+                psi=without_rounding(psi, sizes + np.abs(estimate)),
                 n_rep=n,
                 n_failed=data.n_failed,
                 trials=n.astype(float),

@@ -241,7 +241,8 @@ class StudentInterval:
 
     low: float = -np.inf
     high: float = np.inf
-    counts_events: ClassVar[bool] = False
+    counts_events: ClassVar[bool] = False  # made of shares: the interval allows for rare events
+    adds_event: ClassVar[bool] = False  # a contrast has one more pair that differs
     is_proportion: ClassVar[bool] = False
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
@@ -336,6 +337,7 @@ class WilsonInterval(StudentInterval):
     low: float = 0.0
     high: float = 1.0
     counts_events: ClassVar[bool] = True
+    adds_event: ClassVar[bool] = True
     is_proportion: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
@@ -391,7 +393,6 @@ class ScaledInterval(StudentInterval):
     """
 
     trials: Float[np.ndarray, " *cells"] | None = None
-    counts_events: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         share, is_end = self._share(influence), self._is_end(influence)
@@ -453,6 +454,7 @@ class RatioInterval(StudentInterval):
     above: Proportion | None = None
     below: Proportion | None = None
     counts_events: ClassVar[bool] = True
+    adds_event: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         if self.above is None or self.below is None:

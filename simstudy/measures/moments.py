@@ -5,9 +5,9 @@ replicate i is the gradient of f at m times (t_i - m). The gradient is a complex
 exact to rounding, so a measure needs only its terms and its value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from simstudy.measures.columns import (
     pick,
     sample,
     total,
+    without_rounding,
 )
 from simstudy.measures.core import Estimates, Influence, Measure
 
+NEARLY_ROUNDING = 1e-6  # influences above this share of the means are no rounding
 STEP = 1e-100  # complex step: its square is 0 relative to any mean
 NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
 
@@ -131,6 +133,12 @@ class MomentMeasure(Measure):
     centred_columns
         Columns that `terms` also finds centred at their mean, as `columns[centred(name)]`: for
         estimates that do not depend on a shift, such as a variance, no digits are lost then.
+    sizes
+        Function of the same columns as `terms` that returns, for each term, the sum of the absolute
+        numbers it is computed from, times its slope in them. An influence that is below the
+        rounding of these is 0. Default: the absolute terms.
+    doubted
+        Indices of terms whose parts of the influences are doubted, since they cancel each other.
     derive
         Function that computes the columns of the measure from those it reads.
     normal_mcse
@@ -142,6 +150,8 @@ class MomentMeasure(Measure):
     value: Value = field(repr=False)
     trials: Value = field(default=_all_replicates, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
+    sizes: Terms | None = field(default=None, repr=False)
+    doubted: tuple[int, ...] = field(default=(), repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
     normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
@@ -158,16 +168,26 @@ class MomentMeasure(Measure):
     ) -> Influence:
         data = self.sample(columns, keep=keep)
         used, n = self._widen(data)
-        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        given = self._with_centred(data)
+        terms = self._arrays(self.terms, given)
         means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
         psi = np.zeros(used.shape[:1] + n.shape)
+        slopes = gradient(self.value, means, n)
         with np.errstate(all="ignore"):
-            for term, mean, slope in zip(terms, means, gradient(self.value, means, n), strict=True):
+            for term, mean, slope in zip(terms, means, slopes, strict=True):
                 pull = term - mean
                 psi += np.multiply(pull, slope, out=pull if pull.shape == psi.shape else None)
         if not data.complete:
             psi = np.where(used, psi, np.nan)
-        return self._influence(means, n, len(used) - n, psi)
+        psi = self._without_rounding(psi, given, terms, means, slopes)
+        influence = self._influence(means, n, len(used) - n, psi)
+
+        def parts() -> list[np.ndarray]:
+            with np.errstate(all="ignore"):
+                pulls = (slopes[k] * (terms[k] - means[k]) for k in self.doubted)
+                return [np.where(used, pull, np.nan) for pull in pulls]
+
+        return influence._replace(parts=parts) if self.doubted else influence
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if self.normal_mcse is None:
@@ -180,7 +200,7 @@ class MomentMeasure(Measure):
         assert self.normal_mcse is not None
         data = self.sample(columns)
         used, n = self._widen(data)
-        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        terms = self._arrays(self.terms, self._with_centred(data))
         with np.errstate(all="ignore"):
             means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
             rest = [
@@ -214,17 +234,55 @@ class MomentMeasure(Measure):
         used = data.used.reshape(data.used.shape + (1,) * len(own))
         return used, np.broadcast_to(data.n.reshape(used.shape[1:]), data.n.shape + own)
 
-    def _terms(self, data: Sample, centres: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        extra = {
-            centred(name): data.columns[name] - centre
-            for name, centre in zip(self.centred_columns, centres, strict=True)
-        }
+    def _without_rounding(
+        self,
+        psi: np.ndarray,
+        columns: Columns,
+        terms: Means,
+        means: Means,
+        slopes: list[np.ndarray],
+    ) -> np.ndarray:
+        """Influences without those that are rounding.
+
+        What they are computed from is costly, and taken only in cells whose largest influence is
+        next to nothing beside the largest values of the columns.
+        """
+        weights = [np.abs(slope) for slope in slopes]
+        largest = {name: _largest(column) for name, column in columns.items()}
         with np.errstate(all="ignore"):
-            return tuple(np.asarray(term, float) for term in self.terms({**data.columns, **extra}))
+            bound = self._size(largest, (0.0,) * len(means), means, weights)
+            may_be = np.asarray(_largest(psi) <= NEARLY_ROUNDING * bound)
+            if not may_be.any():
+                return psi
+            size = np.broadcast_to(self._size(columns, terms, means, weights), psi.shape)
+        return np.where(may_be, without_rounding(psi, size), psi)
+
+    def _size(
+        self, columns: Columns, terms: Sequence[Any], means: Means, weights: list[np.ndarray]
+    ) -> np.ndarray:
+        """The sum of the absolute numbers that an influence is computed from."""
+        sizes = (0.0,) * len(means) if self.sizes is None else self._arrays(self.sizes, columns)
+        each = zip(weights, sizes, terms, means, strict=True)
+        return np.asarray(sum(w * (size + np.abs(t) + np.abs(mean)) for w, size, t, mean in each))
+
+    def _with_centred(self, data: Sample) -> Columns:
+        extra = {
+            centred(name): data.columns[name] - _mean_twice(data.columns[name], data)
+            for name in self.centred_columns
+        }
+        return {**data.columns, **extra}
+
+    def _arrays(self, terms: Terms, columns: Columns) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            return tuple(np.asarray(term, float) for term in terms(columns))
 
 
-def _own_centres(data: Sample, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    return tuple(_mean_twice(data.columns[name], data) for name in names)
+def _largest(column: np.ndarray) -> np.ndarray:
+    """The largest absolute value of each cell, with an axis of size 1 for replicates."""
+    if not column.ndim or not len(column):
+        return np.asarray(np.abs(column))
+    low, high = (each.reduce(column, axis=0, keepdims=True) for each in (np.fmin, np.fmax))
+    return np.asarray(np.fmax(np.abs(np.asarray(low, float)), np.abs(np.asarray(high, float))))
 
 
 def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:

@@ -13,6 +13,7 @@ from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names
 from simstudy.measures.core import INFLUENCE, Estimates, Formula, Influence, Measure
 from simstudy.measures.coverage import effective_trials
 from simstudy.measures.proportions import probabilities
+from simstudy.measures.warnings import ALL_ALIKE, alike_texts
 
 
 def quantile(column: str, probability: float = 0.5, *, name: str | None = None) -> Measure:
@@ -104,6 +105,7 @@ def _name(column: str, probability: float) -> str:
     return f"quantile_{probability:g}_{column}"
 
 
+TIED = "many values equal the quantile: the error of a difference of quantiles is not known"
 BEYOND = "too few replicates for this quantile: its interval reaches beyond them"
 
 
@@ -126,7 +128,10 @@ class _Quantile(Measure):
                 np.isnan(x), np.nan, self.p - (x <= estimate)
             )
             psi = psi - total(np.where(np.isnan(psi), 0.0, psi)) / n
-        return Influence(estimate, psi, n, data.n_failed, n.astype(float))
+        n_equal = (x == estimate).sum(axis=0)
+        tied = n_equal > np.maximum(2, 0.05 * n)
+        warning = np.where(tied, TIED, "") if tied.any() else None
+        return Influence(estimate, psi, n, data.n_failed, n.astype(float), warning=warning)
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         report = super().estimate(columns, level=level)
@@ -141,7 +146,11 @@ class _Quantile(Measure):
         alike = (report.mcse == 0) & (above > below)  # values about the quantile are equal
         mcse = np.where(alike, _error_of(below, above, level), report.mcse)
         reason = np.where(np.isnan(mcse) & alike, BEYOND, report.reason)
-        return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, warning=None)
+        with np.errstate(invalid="ignore"):
+            n_other = ((x != report.estimate) & ~np.isnan(x)).sum(axis=0)
+        equal = (mcse == 0) & (n_other <= 1) & (data.n < ALL_ALIKE)
+        warning = np.where(equal, alike_texts(data.n - n_other), "") if equal.any() else None
+        return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, warning=warning)
 
     def _values(self, data: Sample) -> np.ndarray:
         """Values of the column, or their distances from the truth; NaN if not used."""

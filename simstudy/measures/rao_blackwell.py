@@ -16,7 +16,8 @@ from simstudy.measures.core import (
     inherited,
     standard_error,
 )
-from simstudy.measures.warnings import far_from_zero
+from simstudy.measures.intervals import StudentInterval
+from simstudy.measures.warnings import far_from_zero, of_both
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
@@ -32,7 +33,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         Measure to report, such as `mean("p_reject", given="null_is_false")`.
     raw
         Measure of the raw column, such as `power("reject", given="null_is_false")`, with the same
-        cells. It determines the kind of interval, and `variance_reduction` compares with it.
+        cells. Limits stay within its range, and `variance_reduction` compares with it.
     name
         Name of the measure in the summary. Default: that of the raw measure.
 
@@ -51,7 +52,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     -----
     Both measures use the replicates that both can use. If the two differ by more than five standard
     errors of their paired difference, one of them is wrong, and the summary has a `warning`. The
-    interval of a share is Wilson's with the number of independent trials that has this error.
+    interval is that of `measure`: Student's for a mean of conditional probabilities.
 
     References
     ----------
@@ -70,10 +71,15 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         "name": name or raw.name,
         "formula": formula,
         "reads": tuple(dict.fromkeys((*measure.reads, *raw.reads))),
-        "interval": raw.interval,
+        "interval": _within_range_of(raw.interval, measure.interval),
         "by_cell": measure.by_cell and raw.by_cell,
     }
     return _Conditional(**inherited(measure) | own, smooth=measure, raw=raw)
+
+
+def _within_range_of(raw: StudentInterval, own: StudentInterval) -> StudentInterval:
+    """The measure's own kind of interval, within the range of the raw measure if it has none."""
+    return StudentInterval(raw.low, raw.high) if own == StudentInterval() else own
 
 
 def _refuse_no_influence(value: object) -> None:
@@ -115,7 +121,7 @@ class _Conditional(Measure):
         smooth, raw = (each.influence(columns, keep=both) for each in (self.smooth, self.raw))
         plain = standard_error(raw, ddof=self.raw.ddof) ** 2
         warning = self._disagreement(smooth, raw)
-        return smooth._replace(plain=plain, warning=warning, interval=None)
+        return smooth._replace(plain=plain, warning=of_both(smooth.warning, warning))
 
     def _disagreement(self, smooth: Influence, raw: Influence) -> np.ndarray:
         """Warnings on cells in which the two measures differ by more than chance."""

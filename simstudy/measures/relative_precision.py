@@ -9,7 +9,7 @@ import numpy as np
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import INFLUENCE, NORMAL, Formula, MeasureContext
-from simstudy.measures.estimation import two_powers
+from simstudy.measures.estimation import sizes_of_powers, two_powers
 from simstudy.measures.intervals import StudentInterval
 from simstudy.measures.moments import (
     Mcse,
@@ -84,8 +84,13 @@ def relative_precision(
         reads=(estimate,),
         derive=partial(_beside_reference, axis=axis, reference=reference),
         terms=lambda columns: (*two_powers(columns, estimate), *two_powers(columns, other)),
+        sizes=lambda columns: (
+            *sizes_of_powers(columns, estimate),
+            *sizes_of_powers(columns, other),
+        ),
         value=_gain,
         centred_columns=(estimate, other),
+        doubted=(1, 3),
         normal_mcse=_normal_gain if mcse == "normal" else None,
         undefined="the estimates of this method have no spread",
         axis=axis,

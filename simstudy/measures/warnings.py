@@ -8,14 +8,14 @@ import numpy as np
 
 from simstudy.array_types import Float, Shaped
 from simstudy.measures.columns import total
-from simstudy.measures.intervals import ScaledInterval, StudentInterval
 
 if TYPE_CHECKING:
-    from simstudy.measures.core import Influence
+    from simstudy.measures.core import Estimates, Influence
+    from simstudy.measures.intervals import StudentInterval
 
 ALL_ALIKE = 1000  # among fewer equal replicates, a rare outcome may just be missing
 FEW = 10  # an interval from fewer replicates relies on normal values
-TOO_SKEW = 0.06  # squared skewness of influences over n: coverage 1.5 points too low
+FEW_EVENTS = 3  # of two values, the rarer one among fewer replicates than this is too rare
 # Share of the squared error from one replicate that is suspicious: HEAVY_SHARE, or HEAVY_NORMAL / n
 # if that is more, which squares of normal values exceed in one of millions of replicates.
 HEAVY_SHARE = 0.1
@@ -27,7 +27,10 @@ SKEW = "few replicates for values this skew: the interval is too short"
 
 
 def doubts(
-    influence: Influence, mcse: Float[np.ndarray, " *cells"], interval: StudentInterval
+    influence: Influence,
+    mcse: Float[np.ndarray, " *cells"],
+    interval: StudentInterval,
+    alike_text: str = ALIKE,
 ) -> Shaped[np.ndarray, " *cells"] | None:
     """Warnings on errors that may be too small: no spread, few replicates, skew or heavy tails.
 
@@ -43,29 +46,85 @@ def doubts(
         Monte Carlo standard errors.
     interval
         Kind of the measure's interval.
+    alike_text
+        Warning on replicates that are all alike.
     """
-    n, psi = influence.n_independent, influence.psi
-    if interval.counts_events:
-        is_few = isinstance(interval, ScaledInterval) & (n < FEW)
-        return np.where(is_few, NORMAL_ONLY, "") if is_few.any() else None
-    if len(psi) == 0:
+    n, psi = np.maximum(influence.n_independent, 1.0), influence.psi
+    if interval.counts_events or len(psi) == 0:
         return None
-    known = (n >= 2) & np.isfinite(mcse)
+    known = np.isfinite(mcse)
     alike = known & (mcse == 0) & (n < ALL_ALIKE)
     few = known & (mcse > 0) & (n < FEW)
-    with np.errstate(all="ignore"):
-        psi = np.nan_to_num(psi)
-        squares = psi * psi
-        skew = known & (total(squares * psi) ** 2 > TOO_SKEW * total(squares) ** 3)
-        largest = np.asarray(squares.max(axis=0) / total(squares))
-        heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n))
+    skew, largest, spread = _skewness(psi, too_skew(n))
+    heavy = largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n)
+    if (skew | heavy).any():
+        varied = _rarer_of_two(psi) < FEW_EVENTS
+        skew, heavy = skew & varied, known & heavy & varied
+    limit = np.maximum(1.1 * too_skew(n), np.minimum(0.3, 6 / n))
+    parts = () if influence.parts is None else influence.parts()
+    for part in parts if len(parts) > 1 else ():
+        part_is_skew, _, of_part = _skewness(part, limit)
+        part_is_skew = part_is_skew & (2 * of_part >= spread)
+        if part_is_skew.any():
+            skew = skew | (part_is_skew & (_rarer_of_two(part) < FEW_EVENTS))
+    skew = known & skew
     if not (alike | few | skew | heavy).any():
         return None
     heavy_tails = np.full(n.shape, "", dtype=object)
     heavy_tails[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
     warning = joined(np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")), heavy_tails)
-    warning[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
-    return warning
+    return np.where(alike, alike_texts(n, alike_text), warning)
+
+
+def too_skew(n: np.ndarray) -> Float[np.ndarray, " *cells"]:
+    """The squared sample skewness over n from which an interval covers less than 90%.
+
+    Chosen by simulation (`benchmarks/interval_coverage.py`): of normal values, their squares from
+    100 on, and uniform values 1% or fewer exceed it. The skewness of few values is bounded, that of
+    many values is near the true one, so the limit rises and then falls.
+    """
+    limit = np.minimum(np.maximum(np.sqrt(n) / 50, 1.8 / n), 2 / np.sqrt(n))
+    return np.asarray(np.maximum(0.06, limit))
+
+
+def _skewness(psi: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whether the squared skewness over n is above a limit; largest share and sum of squares."""
+    with np.errstate(all="ignore"):
+        psi = np.nan_to_num(psi)
+        squares = psi * psi
+        of_squares = total(squares)
+        is_skew = total(squares * psi) ** 2 > limit * of_squares**3
+        return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares), of_squares
+
+
+def _rarer_of_two(psi: np.ndarray) -> np.ndarray:
+    """How many replicates have the rarer of two values; 0 if there are more values.
+
+    The interval of the mean of two values covers less than 90% only if the rarer is very rare.
+    """
+    low, high = (each(psi, axis=0, initial=end) for each, end in (
+        (np.fmin.reduce, np.inf), (np.fmax.reduce, -np.inf)))  # fmt: skip
+    with np.errstate(all="ignore"):
+        near = 1e-9 * (high - low)
+        is_low, is_high = psi <= low + near, psi >= high - near
+    n_low, n_high = is_low.sum(axis=0), is_high.sum(axis=0)
+    only_two = n_low + n_high == (~np.isnan(psi)).sum(axis=0)
+    return np.where(only_two, np.minimum(n_low, n_high), 0)
+
+
+def alike_texts(n: np.ndarray, text: str = ALIKE) -> Shaped[np.ndarray, " *cells"]:
+    """The warning on replicates that are all alike, for each number of them."""
+    lines = [text.format(n=count, rare=count / 3) for count in np.ravel(n)]
+    return np.array(lines, dtype=object).reshape(np.shape(n))
+
+
+def with_alike(estimates: Estimates) -> Estimates:
+    """Estimates with a warning on each error of 0."""
+    alike = (estimates.mcse == 0) & (estimates.n_rep > 0)
+    if not alike.any():
+        return estimates
+    texts = np.where(alike, alike_texts(estimates.n_rep), "")
+    return estimates._replace(warning=of_both(estimates.warning, texts))
 
 
 def joined(*warnings: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:

@@ -1,27 +1,44 @@
-"""An interactive page that plots parts of a summary and works without a network."""
+"""An interactive page that plots a study's estimates and replicates and works without a network."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
+from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
+from simstudy.measures import Measure, coverage
+from simstudy.output.at_a_glance import nominal_values
 from simstudy.output.report.claims import content_hash, page, template_text
 from simstudy.output.report.study_page import read_as
 from simstudy.remote import Place
-from simstudy.tables.summary import Readings, as_words
+from simstudy.tables.summary import Labels, Readings, as_words
 
-EXPLORER = "explore.html"
 SCRIPT = "explore.js"
-DIGITS = 6  # significant digits of numbers on the page
-VALUES = ("estimate", "lower", "upper", "exact", "mcse", "n_rep")
-"""Columns of a summary that the page shows, if they exist."""
+DIGITS = 6  # significant digits of estimates on the page; errors have one less
+MAX_REPLICATES = 100_000  # rows of replicates that the page holds
+MAX_PACKED = 600_000  # numbers of replicates that the page holds
+MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
+DIFFERENCE, REP = "difference", "rep"
+BY_LIMITS = coverage("lower", "upper", 0.0).formula
+BY_ERRORS = coverage(estimate="estimate", se="se", truth=0.0).formula
+Z = 1.959964  # of an interval of 95%
+AT_ZERO = ("bias", "relative_error")  # measures whose names contain it should be 0
+
+Table = dict[str, Any]
+"""Levels of factors, their positions by row (`at`), columns of numbers, texts of warnings."""
 
 
 def write_explorer(
@@ -29,10 +46,13 @@ def write_explorer(
     path: Place,
     title: str,
     *,
+    answer: Sequence[str] = (),
     value_labels: Readings = MappingProxyType({}),
+    labels: Labels = MappingProxyType({}),
     report: str = "",
+    result: Result | None = None,
 ) -> Place:
-    """Write a page with a summary, with menus for measure, axis, colour and panels.
+    """Write a page with a summary, with menus for measure, axes, colour and panels.
 
     Parameters
     ----------
@@ -43,10 +63,16 @@ def write_explorer(
         Path of the page.
     title
         Heading of the page.
+    answer
+        Sentences below the heading.
     value_labels
         Labels for values, by factor.
+    labels
+        Labels for factors, axes and measures, by name.
     report
         Path of the study's report, relative to the page; empty if there is none.
+    result
+        Result of the summary, for differences of methods and for replicates if they are few.
 
     Returns
     -------
@@ -58,44 +84,202 @@ def write_explorer(
     OSError
         If it cannot be written.
     """
+    content: dict[str, Any] = {"title": title, "names": dict(labels), "method": None}
+    content |= {"tables": {"estimates": _summary_table(summary, value_labels, labels)}}
+    content["interval"] = ""
+    if result is not None:
+        axis = result.plan.methods_axis or next(iter(result.plan.axes), None)
+        content["method"] = axis
+        differences = _differences(result, axis)
+        if len(differences):
+            content["tables"]["differences"] = _summary_table(differences, value_labels, labels)
+        _add_replicates(content, result, value_labels, labels)
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     script = template_text(SCRIPT)
-    content = json.dumps(_content(summary, value_labels), allow_nan=False, separators=(",", ":"))
     shown = page(
-        "explore.html", title=title, report=report, explorer=script,
-        explorer_hash=content_hash(script), content=content.replace("<", "\\u003c"),
+        "explore.html", title=title, answer=answer, report=report, content=packed,
+        report_name="The report" if result is not None else "All runs",
+        explorer=script, explorer_hash=content_hash(script),
     )  # fmt: skip
     write_bytes(path, shown)
     return path
 
 
-def _content(summary: pd.DataFrame, value_labels: Readings) -> dict[str, Any]:
-    """The summary for the script: levels of each factor, and their indices in each row."""
-    names = [*list(summary.columns)[: list(summary.columns).index(MEASURE)], MEASURE]
-    factors, places = [], []
+def _factors(
+    frame: pd.DataFrame, names: Sequence[str], value_labels: Readings, labels: Labels
+) -> Table:
+    """Levels of each factor, quantities ascending, and their indices in each row."""
+    factors, at = [], []
     for name in names:
         words: Mapping[Any, str] = value_labels.get(name, {})
-        found, distinct = pd.factorize(summary[name].astype(object), use_na_sentinel=False)
+        found, distinct = pd.factorize(frame[name].astype(object), use_na_sentinel=False)
         codes, levels = found.tolist(), list(distinct)
         numbers = [_number(level) for level in levels]
         is_quantity = not words and all(number is not None for number in numbers)
-        if is_quantity:  # ascending
-            order = sorted(range(len(levels)), key=lambda at: numbers[at] or 0.0)
-            rank = {at: position for position, at in enumerate(order)}
-            codes, levels = [rank[code] for code in codes], [levels[at] for at in order]
-            numbers = [numbers[at] for at in order]
+        if is_quantity:
+            order = sorted(range(len(levels)), key=lambda i: numbers[i] or 0.0)
+            rank = {i: position for position, i in enumerate(order)}
+            codes, levels = [rank[code] for code in codes], [levels[i] for i in order]
+            numbers = [numbers[i] for i in order]
         factors.append({
-            "name": name, "label": as_words(name),
+            "name": name, "label": labels.get(name, as_words(name)),
             "levels": [read_as(level, words) for level in levels],
             "numbers": numbers if is_quantity else None,
         })  # fmt: skip
-        places.append(codes)
-    values = [name for name in VALUES if name in summary]
-    columns = [[_number(value) for value in summary[name].tolist()] for name in values]
-    return {"factors": factors, "values": values, "places": places, "columns": columns}
+        at.append(codes)
+    return {"factors": factors, "at": at, "n": len(frame), "values": {}, "texts": [""]}
 
 
-def _number(value: Any) -> float | int | None:
+def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) -> Table:
+    """A summary for the script; limits are in multiples of the Monte Carlo error."""
+    names = [*list(frame.columns)[: list(frame.columns).index(MEASURE)], MEASURE]
+    made = _factors(frame, names, value_labels, labels)
+    estimate, mcse = (
+        frame[name].to_numpy(dtype=float, na_value=np.nan) for name in ("estimate", "mcse")
+    )
+    unit = np.where(mcse > 0, mcse, 1.0)
+    columns = {"estimate": (estimate, DIGITS), "mcse": (mcse, DIGITS - 1)}
+    for name, side in (("lower", -1), ("upper", 1)):
+        limit = frame[name].to_numpy(dtype=float, na_value=np.nan) if name in frame else np.nan
+        columns["_below" if side < 0 else "_above"] = (side * (limit - estimate) / unit, DIGITS - 1)
+    for name in ("exact", "n_rep", "n_failed"):
+        if name in frame:
+            columns[name] = (frame[name].to_numpy(dtype=float, na_value=np.nan), 2 * DIGITS)
+    columns["nominal"] = (_nominal(frame), DIGITS)
+    made["values"] = {
+        name: [_number(v, digits) for v in column.tolist()]
+        for name, (column, digits) in columns.items()
+    }
+    texts = frame.reindex(columns=["reason", "warning"]).astype(object).fillna("").to_numpy()
+    warnings = ["; ".join(filter(None, row)) for row in texts]
+    made["texts"] = list(dict.fromkeys(["", *warnings]))
+    places = {text: place for place, text in enumerate(made["texts"])}
+    made["values"]["warning"] = [places[text] for text in warnings]
+    return made
+
+
+def _nominal(frame: pd.DataFrame) -> np.ndarray:
+    """The value that each estimate should have; NaN if there is none."""
+    found = pd.Series(np.nan, index=frame.index)
+    if DIFFERENCE in frame:
+        return np.zeros(len(frame))
+    for name, rows in frame.groupby(MEASURE):
+        nominal = nominal_values(str(name), rows)
+        if nominal is not None:
+            found[rows.index] = nominal
+        elif any(part in str(name) for part in AT_ZERO):
+            found[rows.index] = 0.0
+    return found.to_numpy()
+
+
+def _differences(result: Result, axis: str | None) -> pd.DataFrame:
+    """Paired differences of methods, of all pairs or from the first method if they are too many."""
+    levels = list(result.plan.axes.get(axis, ())) if axis else []
+    pairs = list(combinations(levels, 2))
+    n_each = len(result.plan.scenarios) * len(result.details.measures)
+    if len(pairs) * n_each > MAX_CONTRASTS:
+        pairs = pairs[: len(levels) - 1]
+    if len(pairs) * n_each > MAX_CONTRASTS:
+        return pd.DataFrame()
+    frames = []
+    for measure in result.details.measures:
+        for first, second in pairs:
+            try:
+                rows = result.contrast(measure, axis=axis, first=first, second=second)
+            except SimstudyError:  # a measure that compares methods itself
+                break
+            frames.append(
+                rows.rename(columns={"contrast": DIFFERENCE}).assign(
+                    **{DIFFERENCE: f"{first} − {second}"}
+                )
+            )
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _add_replicates(content: Table, result: Result, value_labels: Readings, labels: Labels) -> None:
+    """Add the replicates of a small store, and the share of them that is missing."""
+    n_cells = math.prod(map(len, result.plan.axes.values()))
+    if sum(result.n_rep.values()) * n_cells > MAX_REPLICATES:
+        return
+    frame = result.replicates
+    names = list(frame.columns)
+    before = names[: names.index(REP)] + [axis for axis in result.plan.axes if axis in names]
+    read = [name for measure in result.details.measures for name in measure.reads]
+    found = [name for name in names if name not in (*before, REP) and _is_number(frame[name])]
+    found.sort(key=lambda name: read.index(name) if name in read else len(read))
+    found = found[: MAX_PACKED // max(len(frame), 1)]
+    if not found:
+        return
+    table = _factors(frame, before, value_labels, labels)
+    table["values"] = {REP: frame[REP].tolist()}
+    cells = [pd.factorize(frame[name].astype(object), use_na_sentinel=False)[0] for name in before]
+    cell = pd.factorize(pd.MultiIndex.from_arrays(cells))[0] if cells else np.zeros(len(frame), int)
+    columns = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in found}
+    measures = (m for m in result.details.measures if m.formula in (BY_LIMITS, BY_ERRORS))
+    for measure in (each for each in measures if {*each.reads[:2]} <= {*found}):
+        zipped, truth = _zip_columns(frame, cell, measure)
+        content["interval"] = f"interval less {labels.get(truth, as_words(truth))}"
+        columns |= zipped
+        break
+    packed = {
+        name: base64.b64encode(column.astype("<f4").tobytes()).decode()
+        for name, column in columns.items()
+    }
+    missing = _missing(frame, cell, before, found)
+    if len(missing):
+        content["tables"]["missing values"] = _summary_table(missing, value_labels, labels)
+    content["tables"]["replicates"] = table | {"packed": packed}
+
+
+def _is_number(values: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(values)
+
+
+def _missing(
+    frame: pd.DataFrame, cell: np.ndarray, factors: list[str], columns: list[str]
+) -> pd.DataFrame:
+    """The share of replicates without a value, by column and cell; none if all are there."""
+    gone = frame[columns].isna()
+    if not gone.any(axis=None):
+        return pd.DataFrame()
+    first, n_rep = frame[~pd.Series(cell).duplicated().to_numpy()][factors], np.bincount(cell)
+    parts = []
+    for name in columns:
+        share = np.bincount(cell, weights=gone[name]) / n_rep
+        error = np.sqrt(share * (1 - share) / n_rep)
+        parts.append(first.assign(measure=name, estimate=share, mcse=error, n_rep=n_rep))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _zip_columns(
+    frame: pd.DataFrame, cell: np.ndarray, measure: Measure
+) -> tuple[dict[str, np.ndarray], str]:
+    """Limits of intervals less the truth, their rank in the cell by how far they miss, the truth.
+
+    The truth is the mean of the estimates if it is no column. Ranks are in percent.
+    """
+    one, two, *truths = measure.reads
+    low, high = (frame[name].to_numpy(dtype=float, na_value=np.nan) for name in (one, two))
+    middle = low if measure.formula == BY_ERRORS else (low + high) / 2
+    if measure.formula == BY_ERRORS:
+        low, high = middle - Z * high, middle + Z * high
+    truth = next((name for name in truths if name in frame and _is_number(frame[name])), "")
+    center = frame[truth] if truth else pd.Series(middle).groupby(cell).transform("mean")
+    low, high, middle = (side - center.to_numpy(dtype=float) for side in (low, high, middle))
+    with np.errstate(all="ignore"):
+        half = np.where(middle > 0, middle - low, high - middle)
+        missed = np.where(middle == 0, 0.0, np.abs(middle) / half)
+    missed[np.isnan(low + high)] = np.nan
+    ranks = pd.Series(missed).groupby(cell)
+    rank = 100 * (ranks.rank(method="first") - 0.5) / ranks.transform("count")
+    columns = {"_low": low, "_high": high, "_rank": rank.to_numpy()}
+    return columns, truth or "the mean of the estimates"
+
+
+def _number(value: Any, digits: int = DIGITS) -> float | int | None:
     """A finite number to a few digits; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         return None
-    return value if isinstance(value, int) else float(f"{float(value):.{DIGITS}g}")
+    number = float(f"{float(value):.{digits}g}")
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number

@@ -13,10 +13,11 @@ from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.output.explorer import EXPLORER, write_explorer
+from simstudy.output.explorer import write_explorer
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import (
+    EXPLORER,
     FIGURES,
     REPORT,
     TABLES,
@@ -247,11 +248,11 @@ def publish(
         if report:
             step("report")
             title = content["question"] or as_words(result.plan.name)
-            labels = result.details.value_labels
-            explorer = target / EXPLORER
+            details, explorer = result.details, target / EXPLORER
             write_explorer(
-                result.summary, explorer, title, value_labels=labels, report=f"./{REPORT}"
-            )
+                result.summary, explorer, title, answer=made.answer, labels=details.labels,
+                value_labels=details.value_labels, report=f"./{REPORT}", result=result,
+            )  # fmt: skip
             made.files.append(explorer)
             tables = {each.name: each.table for each in made.tables if each.table}
             page = write_report(

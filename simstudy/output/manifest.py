@@ -287,7 +287,7 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     return {**state, "modified_files": modified} if modified else {**state}
 
 
-REPORT = "report.html"
+REPORT, EXPLORER = "report.html", "explore.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 
 
@@ -338,7 +338,10 @@ def is_current(
     inputs
         The `inputs_of` the result.
     """
-    manifest = read_json(folder / MANIFEST) or {}
+    try:
+        manifest = read_manifest(folder) or {}
+    except StoreError:  # damaged: it is written again
+        return False
     if manifest.get(INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):

@@ -35,7 +35,8 @@ PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 NAMES: dict[tuple[type, ...], str] = {
     (str,): "study question outputs design made doubts",
-    (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate",
+    (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate "
+    "figures_not_drawn tables_not_made",
     (dict, type(None)): "part",
     (list,): "git noticed notes drawn figures_failed tables_failed averages",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
@@ -64,7 +65,8 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
         raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
     for name, types in TYPES.items():
         value = content.get(name)
-        if name in content and not _is_one(value, types):
+        is_size = name == "replicates_per_scenario"
+        if name in content and not (_is_one(value, types) and (not is_size or _are_sizes(value))):
             shown = in_one_line(repr(value))[:60]
             raise StoreError(f"{path} is damaged: {name} is {shown}. {RUN_AGAIN}")
     return content
@@ -77,6 +79,12 @@ def _is_one(value: Any, types: tuple[type, ...]) -> bool:
     if isinstance(value, bool) or not isinstance(value, types):
         return False
     return "\0" not in value if isinstance(value, str) else value == value
+
+
+def _are_sizes(value: Any) -> bool:
+    """Whether a value is a number of replicates, or such a number by scenario."""
+    sizes = value.values() if isinstance(value, dict) else [value]
+    return all(_is_one(size, (int,)) and size >= 0 for size in sizes)
 
 
 def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:

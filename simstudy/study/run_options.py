@@ -117,6 +117,18 @@ class RunOptions:
     def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
         """Make the options of a run from arguments; `n_rep=None` is the study's own number.
 
+        Parameters
+        ----------
+        study
+            The study that is run.
+        arguments
+            Options by name.
+
+        Returns
+        -------
+        RunOptions
+            The options, checked.
+
         Raises
         ------
         ConfigError
@@ -154,7 +166,18 @@ class RunOptions:
         return self.most_rep if self.precision else self._n_rep_by_key or self.size
 
     def sizes(self, plan: Plan) -> dict[str, int]:
-        """Replicates by scenario key."""
+        """List the replicates by scenario key.
+
+        Parameters
+        ----------
+        plan
+            The study's plan.
+
+        Returns
+        -------
+        dict
+            Replicates of each scenario.
+        """
         if self._n_rep_by_key:
             return {key: self._n_rep_by_key[key] for key in plan.keys}
         return dict.fromkeys(plan.keys, self.size)
@@ -176,6 +199,11 @@ class RunOptions:
 
     def check_options(self, study: StudySpec) -> None:
         """Check the options, alone and together; `redraw` becomes a list.
+
+        Parameters
+        ----------
+        study
+            The study that is run.
 
         Raises
         ------
@@ -199,7 +227,18 @@ class RunOptions:
         self.targets(study)
 
     def targets(self, study: StudySpec) -> Sequence[Target]:
-        """The precision targets."""
+        """List the errors that the run is to reach.
+
+        Parameters
+        ----------
+        study
+            The study that is run.
+
+        Returns
+        -------
+        Sequence
+            A target for each measure in `precision`.
+        """
         return read_targets(self.precision or {}, study.measures)
 
     @property

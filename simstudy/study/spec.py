@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.result import Figure, MakesTable
 from simstudy.design import Scenario, check_distinct
-from simstudy.design.plan import Derived, Method, Plan, Rules
+from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.workers import check_block_seconds
@@ -172,6 +172,7 @@ class StudySpec:
             derived=tuple(Derived(name, function) for name, function in self.derived.items()),
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             rules=self.rules,
+            warning_filters=(*filters_of(self.rules.warnings_as_failures), *current_filters()),
         )
 
 
@@ -182,6 +183,7 @@ SUMMARY_COLUMNS = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
     *("variance_reduction", "n_effective", "warning"),
 )
+MAX_BLOCK_SIZE = 10**8  # replicates: of one column, 0.8 GB
 SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
 
 
@@ -214,6 +216,12 @@ def check_kinds(study: StudySpec) -> None:
         value = getattr(study, what)
         if not isinstance(value, Collection) or isinstance(value, str | Mapping | Set):
             raise StudyError(f"{what}={in_one_line(repr(value))} is not a list: give one.")
+    for scenario in study.scenarios:
+        if not is_dataclass(scenario) or isinstance(scenario, type):
+            raise StudyError(
+                f"scenarios has {in_one_line(repr(scenario))} in it: give objects of a class with "
+                "@dataclass(frozen=True), such as grid(MyScenario, n=[10, 20])."
+            )
     for measure in study.measures:
         if not isinstance(measure, Measure):
             raise StudyError(
@@ -222,14 +230,22 @@ def check_kinds(study: StudySpec) -> None:
             )
 
 
-def check_unique(what: str, names: Sequence[str]) -> None:
-    """Refuse two measures or claims of one name."""
+def check_unique(what: str, names: Sequence[str], other: str = "") -> None:
+    """Refuse two measures or claims of one name; `other` is an example of another name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
+        remedy = f" with name={other!r}" if other and other not in names else ""
         raise StudyError(
-            f"two {what} are named {twice!r}: rename one of them, so that tables and pages can "
-            "tell them apart."
+            f"two {what} are named {twice!r}: rename one of them{remedy}, so that tables and pages "
+            "can tell them apart."
         )
+
+
+def another_name(measures: Sequence[Measure]) -> str:
+    """A name for the second measure of the first name that occurs twice: with its column."""
+    names = [measure.name for measure in measures]
+    again = [each for at, each in enumerate(measures) if each.name in names[:at] and each.reads]
+    return f"{again[0].name}_{again[0].reads[0]}" if again else ""
 
 
 def check_known(what: str, names: Collection[str], kind: str, known: Collection[str]) -> None:
@@ -263,14 +279,19 @@ def check_columns(study: StudySpec, factors: Set[str]) -> None:
 
 
 def check_own_names(what: str, names: Collection[str]) -> None:
-    """Refuse names of methods or columns that are reserved, blank, or hold a separator."""
+    """Refuse names of methods or columns that are no text, reserved, blank, or hold a separator."""
     for name in names:
-        is_plain = name.isprintable() and name == name.strip() != "" and not set(name) & SEPARATORS
-        if not is_plain or name in RESERVED_NAMES:
-            raise StudyError(
-                f"a {what} is named {name!r}, which is reserved, blank, or holds one of "
-                f"{' '.join(sorted(SEPARATORS))}: give it a name of letters, such as 'welch'."
-            )
+        if not isinstance(name, str):
+            why = f"of type {type(name).__name__} and not a text: write {str(name)!r}"
+        elif name in RESERVED_NAMES:
+            why = f"the name of a column of simstudy's own tables: write {name + '_'!r}"
+        elif held := sorted(set(name) & SEPARATORS):
+            why = f"not allowed to hold {' '.join(held)}, which separate the parts of addresses"
+        elif not name.isprintable() or not name.strip() or name != name.strip():
+            why = "blank, or has blanks at its ends or letters that cannot be printed"
+        else:
+            continue
+        raise StudyError(f"a {what} is named {in_one_line(repr(name))}, which is {why}.")
 
 
 def check_file_names(what: str, names: Collection[str]) -> None:
@@ -350,6 +371,16 @@ def check_max_failed(max_failed: Any) -> None:
         )
 
 
+def check_warning_classes(given: Any) -> None:
+    """Refuse what is not a class of warnings, or several of them."""
+    for each in given if isinstance(given, tuple) else (given,):
+        if not (isinstance(each, type) and issubclass(each, Warning)):
+            raise StudyError(
+                f"warnings_as_failures={in_one_line(repr(given))} is not allowed: must be a class "
+                "of warnings, or a tuple of them, for example UserWarning."
+            )
+
+
 def check_rtol(rtol: Any) -> None:
     """Check the relative differences that count as equal, by column."""
     values = rtol.values() if isinstance(rtol, Mapping) else [rtol]
@@ -367,6 +398,11 @@ def check_block_size(size: Any, group_size: Any) -> None:
     """Check the block size and the group size, which must divide it."""
     text = "of replicates in a block"
     check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
+    if size > MAX_BLOCK_SIZE:
+        raise StudyError(
+            f"block_size={size}: a block is drawn in one call and held in memory, so it has at "
+            f"most {MAX_BLOCK_SIZE:,} replicates. Use, for example, block_size=1000."
+        )
     text = "of replicates that depend on each other, or 1 if they are independent"
     check_whole("group_size", group_size, least=1, counts=text, refusal=StudyError)
     if size % group_size:
@@ -410,11 +446,13 @@ def check_declared(study: StudySpec) -> None:
     check_max_failed(study.rules.max_failed)
     check_block_seconds(study.rules.block_seconds)
     check_rtol(study.rules.rtol)
+    check_warning_classes(study.rules.warnings_as_failures)
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
     check_known("common", study.rules.common_random_numbers, "factor", factors)
     check_known("labels with texts of values", study.value_labels, "factor", factors)
     check_drawing(study.scenarios, study.methods)
     check_vectors(study)
-    check_unique("measures", [measure.name for measure in study.measures])
+    names = [measure.name for measure in study.measures]
+    check_unique("measures", names, another_name(study.measures))
     check_unique("claims", [claim.name for claim in study.claims])
     study.bound_measures(1)

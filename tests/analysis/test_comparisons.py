@@ -1,6 +1,6 @@
 """Differences with the error that pairing leaves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 
 from simstudy.design import Columns, grid
 from simstudy.errors import StudyError
-from simstudy.measures import mean, relative_bias
+from simstudy.measures import mean, relative_bias, rmse
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
 from tests.factories import Shifted, mean_study
@@ -120,3 +120,24 @@ def test_a_contrast_is_nan_with_the_reason_where_a_side_is_undefined():
     assert both["estimate"].isna().all()
     with pytest.raises(StudyError, match="has no 'c'"):
         result.contrast("relative_bias", axis="method", first="a", second="c")
+
+
+@dataclass(frozen=True)
+class Skewed:
+    """Lognormal errors of two methods, of which the second averages two."""
+
+    scale: float = 2.0
+
+    def simulate(self, streams, n_rep):
+        x = np.exp(self.scale * streams("data").standard_normal((n_rep, 2)))
+        return {"estimate": np.stack([x[:, 0], x.mean(axis=1)], axis=1)}
+
+
+def test_a_contrast_has_the_warning_that_both_rows_have():
+    study = Study("skewed", [Skewed()], [rmse("estimate", 0.0)], axes={"method": ("one", "two")})
+    result = study.run(500, seed=1, **INLINE)
+    assert (result.summary["warning"] != "").all()
+    row = result.contrast("rmse", first="one", second="two").iloc[0]
+    assert row["warning"].startswith("few replicates for values this skew")
+    normal = replace(study, scenarios=[Skewed(scale=0.1)]).run(500, seed=1, **INLINE)
+    assert "warning" not in normal.contrast("rmse", first="one", second="two")

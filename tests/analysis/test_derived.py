@@ -276,7 +276,7 @@ def broken(p_value):
         ({"derived": {"compatible": compatible, "share": share}},
          "'compatible' reads 'share', which is neither"),
         ({"derived": {"alpha": share}}, "'alpha' has the name of a factor, an axis or a vector"),
-        ({"derived": {"error": share}}, "a column is named 'error', which is reserved"),
+        ({"derived": {"error": share}}, "a column is named 'error', which is the name"),
         ({"derived": {"x": lambda *all_of_it: 1}}, "reads 'all_of_it', which is neither"),
         ({"vectors": {"p_value": 4}}, r"has shape \(10, 3\).*the declared length 4 it must be"),
         ({"vectors": {"p_value": "n_test", "q": 2}}, "the vector 'q', which the study declares"),

@@ -12,7 +12,7 @@ from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.claims import mc_limit
 from simstudy.design import grid
 from simstudy.errors import ConfigError
-from simstudy.measures import Estimates, mean
+from simstudy.measures import Estimates, mean, mse
 from simstudy.study import PILOT_REP, Study
 from tests.factories import mean_study
 from tests.support import INLINE
@@ -22,9 +22,9 @@ def run(**settings: object):
     return mean_study().run(100, seed=3, **INLINE, **settings)
 
 
-def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
-    cell = [np.asarray(x) for x in (estimate, mcse, estimate - half, estimate + half)]
-    return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(100), np.asarray(""))
+def estimates(estimate: float, mcse: float, n: int = 100) -> Estimates:
+    cell = [np.asarray(x) for x in (estimate, mcse, estimate - 0.02, estimate + 0.02)]
+    return Estimates(*cell, np.asarray(n), np.asarray(0), np.asarray(n), np.asarray(""))
 
 
 def test_every_scenario_reaches_the_error_and_little_is_drawn_beyond_need():
@@ -62,12 +62,41 @@ def test_a_relative_error_is_a_share_of_the_estimate():
     assert absolute.n_rep != relative.n_rep
 
 
-def test_no_precision_is_reached_by_an_error_of_0():
-    assert math.isinf(Target("power", 0.005).shortfall(estimates(0.0, 0.0)))
+@pytest.mark.parametrize(
+    ("n", "block_size", "is_reached"),
+    [(100, 50, False), (999, 500, False), (1000, 1000, False), (1000, 500, True)],
+)
+def test_an_error_of_0_counts_with_a_thousand_replicates_of_two_blocks(n, block_size, is_reached):
+    short = Target("mse", 0.2).shortfall(estimates(1.21, 0.0, n), block_size)
+    assert short == (0.0 if is_reached else math.inf)
+
+
+@dataclass(frozen=True)
+class Seldom:
+    """An estimate of 0, and of 40 in one of 2,000 replicates."""
+
+    def simulate(self, streams, n_rep):
+        return {"est": 40.0 * (streams("data").random(n_rep) < 5e-4)}
+
+
+@pytest.mark.parametrize("truth", [1.0, 1.1, 0.7])
+def test_replicates_that_are_alike_by_luck_reach_no_precision_without_a_warning(truth):
+    """The mean of equal numbers is not always exact in binary: an error of 1e-17 is one of 0."""
+    right = truth**2 + 5e-4 * (40**2 - 80 * truth)
+    for seed in range(12):
+        study = Study("rare", [Seldom()], [mse("est", truth)], n_rep=1000, block_size=500)
+        result = study.run(seed=seed, precision={"mse": 0.2}, max_rep=100_000, **INLINE)
+        row = result.summary.iloc[0]
+        if row["mcse"] == 0:
+            assert row["n_rep"] >= 1000
+            assert row["warning"].startswith(f"all {row['n_rep']:,} are alike")
+        else:
+            assert row["mcse"] > 1e-3
+            assert abs(row["estimate"] - right) < 40**2 * 0.01
 
 
 def test_an_error_that_is_not_known_asks_for_more():
-    assert math.isinf(Target("power", 0.005).shortfall(estimates(np.nan, np.nan)))
+    assert math.isinf(Target("power", 0.005).shortfall(estimates(np.nan, np.nan), 50))
     assert next_sizes({"a": 100}, {"a": math.inf}, block_size=50, ceiling=10**6) == {"a": 400}
 
 

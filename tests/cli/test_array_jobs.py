@@ -79,12 +79,6 @@ def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_
     assert files_but_manifest(tmp_path / "whole") == joined
 
 
-def test_shares_cannot_live_in_the_memory_of_one_process(refused_here):
-    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
-    line = refused_here(*QUICK, "out=memory://a", "shard=1/3")
-    assert line.startswith("out=memory://a with shard=1/3: other processes cannot see")
-
-
 def test_a_job_of_an_array_prints_which_share_it_drew(asked, said, monkeypatch):
     for name, value in slurm(3, 1, 7).items():
         monkeypatch.setenv(name, value)

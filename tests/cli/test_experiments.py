@@ -1,5 +1,7 @@
 """A folder of several experiments, and a study that is mistaken, on the command line."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -69,3 +71,42 @@ def test_published_settings_are_what_hydra_composes(
         path.unlink()
     summary = pd.read_parquet(tmp_path / "inner" / folder / "summary.parquet")
     assert set(summary["n_obs"]) == ({6} if "n_obs=[6]" in folder else {5})
+
+
+def levels(folder):
+    """The sample sizes, seed and replicates of published results."""
+    summary = pd.read_parquet(folder / "summary.parquet")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return [*sorted(set(summary["n_obs"])), manifest["seed"]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "seeds"),
+    [
+        ('n_obs: ["${oc.decode:${oc.env:SIZE}}"]', (1, 1)),
+        ('# @package _global_\nv: ${oc.env:SIZE}\nexperiment: {n_obs: ["${v}"]}', (1, 1)),
+        ("# @package _global_\nseed: ${oc.env:SIZE}\nexperiment: {n_obs: [5]}", (5, 7)),
+    ],
+)
+def test_another_environment_does_not_replace_what_is_published(
+    lines, seeds, project, tmp_path, monkeypatch
+):
+    path = project / "conf" / "experiment" / "inner.yaml"
+    write(path.parent, {"inner.yaml": lines})
+    asked = ["run", "experiment=inner", "figures=false", "backend=inline", f"out={tmp_path}"]
+    sizes = (5, 7) if seeds == (1, 1) else (5, 5)
+    expected = [[size, seed] for size, seed in zip(sizes, seeds, strict=True)]
+    folder = tmp_path / "inner"
+    try:
+        for value in ("5", "7", "5", "7"):
+            monkeypatch.setenv("SIZE", value)
+            assert main(asked) == 0
+            assert levels(folder) == expected[0]
+        (other,) = (folder / "runs").iterdir()
+        assert levels(other) == expected[1]
+        assert other.name.startswith("environment=")
+        write(path.parent, {"inner.yaml": "n_obs: [6]"})
+        assert main(asked) == 0, "an edited file is published in its place"
+        assert levels(folder) == [6, 1]
+    finally:
+        path.unlink()

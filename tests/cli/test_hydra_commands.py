@@ -4,8 +4,10 @@ After each of them the published files of the project are what they were.
 """
 
 import hashlib
+import json
 import logging
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -19,8 +21,13 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 
 from tests.cli.projects import STUDY, give, inside, write
+from tests.support import ROOT
 
 QUIET = "figures=false report=false progress=false backend=inline"
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(  # 9^9 values
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
 FILES = {
     "experiments/__init__.py": "",
     "experiments/fine.py": '"""Is it fine?"""\n'
@@ -41,6 +48,10 @@ FILES = {
     "conf/experiment/torn.yaml": "n_obs: [5\n",
     "experiments/tabs.py": STUDY.replace("fine", "tabs"),
     "conf/experiment/tabs.yaml": "n_obs:\n\t- 5\n",
+    "experiments/python.py": STUDY.replace("fine", "python"),
+    "conf/experiment/python.yaml": "n_obs: !!python/object/apply:os.getcwd []\n",
+    "experiments/laughs.py": STUDY.replace("fine", "laughs"),
+    "conf/experiment/laughs.yaml": LAUGHS,
     "experiments/other.py": '"""Is it other?"""\n' + STUDY.replace("fine", "other"),
     "conf/config.yaml": "defaults: [simstudy, _self_]\n",
     "conf/scale/tiny.yaml": "times: 0.2\n",
@@ -153,7 +164,7 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "experiment.law=normal,uniform n_rep=60": 2,
     "scale=paper,tiny": 2,
     "experiment=fine,other n_rep=60": 2,
-    "'experiment=glob(*,exclude=[quick,torn,tabs])' n_rep=60": 2,
+    "'experiment=glob(*,exclude=[quick,torn,tabs,python,laughs])' n_rep=60": 2,
     "seed=1,2 n_rep=60,70": 4,
     "seed=1,2 n_rep=60 hydra/launcher=basic": 2,
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept": 2,
@@ -185,6 +196,8 @@ REFUSED = {  # in one line that names it
     "-m experiment=fine seed=1,2 hydra.sweep.dir=results/fine": ("hydra.sweep.dir=results/fine",),
     "experiment=torn": ("conf/experiment/torn.yaml", "line 2, column 1"),
     "experiment=tabs": ("conf/experiment/tabs.yaml", "line 2, column 1"),
+    "experiment=python": ("conf/experiment/python.yaml", "line 1, column 8"),
+    "experiment=laughs": ("conf/experiment/laughs.yaml", "more than 100,000 values"),
 }
 HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine seed=1,2": "Ambiguous value",
@@ -282,6 +295,26 @@ def test_hydras_own_errors_are_in_hydras_words(line, project, capsys):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert HYDRAS_OWN[line] in error
+
+
+def test_the_configs_of_the_docs_work_as_printed(tmp_path):
+    """Each block of the page that is a file of `conf/`, in one project."""
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^```yaml\n# (conf/\S+)\n(.*?)^```", page, re.S | re.M))
+    assert {"conf/config.yaml", "conf/experiment/mine.yaml", "conf/size/large.yaml"} < set(files)
+    studies = {f"experiments/{Path(path).stem}.py": STUDY.replace('"fine"', f'"{Path(path).stem}"')
+               for path in files if "/experiment/" in path}  # fmt: skip
+    write(tmp_path, {"experiments/__init__.py": "", **studies, **files})
+    with inside(tmp_path):
+        for words, folder, levels, seed in (
+            ("experiment=mine", "mine", {10, 40}, 7),
+            ("experiment=mine +size=large", "mine/runs/size=large", {400, 800}, 7),
+            ("experiment=larger", "larger", {400, 800}, 7),
+        ):
+            assert give(*words.split(), *QUIET.split()) == 0
+            results = tmp_path / "results" / "smoke" / folder
+            assert set(pd.read_parquet(results / "summary.parquet")["n_obs"]) == levels
+            assert json.loads((results / "manifest.json").read_text())["seed"] == seed
 
 
 def test_an_environment_variable_that_hydra_sets_is_the_jobs_alone():

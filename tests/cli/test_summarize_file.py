@@ -45,7 +45,8 @@ def test_files_of_several_jobs_are_one_table(here, said):
     whole = said("summarize", "rows.csv", *ASKED, *QUICK, "out=one", status=3)
     parts = said("summarize", "jobs/0.csv", "jobs/1.csv", *ASKED, *QUICK, "out=two", status=3)
     folder = said("summarize", "jobs/", *ASKED, *QUICK, "out=three", status=3)
-    for told in (whole, parts, folder):
+    plain = said("summarize", "jobs", *ASKED, *QUICK, "out=four", status=3)
+    for told in (whole, parts, folder, plain):
         assert "40 to 60 replicates in each of 2 scenarios, 100 in all" in told
 
 

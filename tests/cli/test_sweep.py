@@ -1,5 +1,7 @@
 """Several studies: each is drawn and published, and what stops one costs one."""
 
+import base64
+import gzip
 import json
 import os
 import signal
@@ -150,6 +152,18 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     assert "study(config) cannot be made: experiments/a_design.py, line " in err
     assert "ValueError: in exact" in err
     assert (project / "results" / "last" / "manifest.json").exists()
+
+
+def test_a_sweep_is_explored_by_its_overrides(project, capsys):
+    with inside(project):
+        said(capsys, "-m", "experiment=last", "figures=false", "seed=1,2")
+    (folder,) = (project / "results" / "sweeps").glob("*/")
+    packed = (folder / "explore.html").read_text().partition('id="content">')[2].partition("<")[0]
+    content = json.loads(gzip.decompress(base64.b64decode(packed)))
+    factors = {each["name"]: each["levels"] for each in content["tables"]["estimates"]["factors"]}
+    assert factors["seed"] == ["1", "2"]
+    assert "state" not in factors
+    assert 'href="./explore.html"' in (folder / "index.html").read_text()
 
 
 @pytest.mark.parametrize("flags", [(), ("-m", "seed=1,2")], ids=["run", "sweep"])

@@ -87,10 +87,27 @@ def test_other_labels_are_refused(returned, said):
         study(m=each_replicate(returned)).run(40, n_jobs=1)
 
 
-def test_rows_in_another_order_than_the_replicates_are_refused():
-    sorted_values = study(m=lambda b: {"e": pd.Series(b[:, 0]).sort_values()})
-    with pytest.raises(StudyError, match=r"column 'e' has an index that is not in order"):
-        replace(sorted_values, axes={}, measures=[]).run(40, n_jobs=1)
+@pytest.mark.parametrize("index", ["ascending", "sorted by value"])
+def test_rows_are_put_in_the_order_of_the_replicates_by_their_numbers(index):
+    """A Series that pandas has sorted by value keeps the number of each row in its index."""
+
+    def values(b):
+        rows = pd.Series(b[:, 0])
+        return {"e": rows if index == "ascending" else rows.sort_values(), "plain": b[:, 0]}
+
+    result = replace(study(m=values), axes={}, measures=[]).run(40, n_jobs=1)
+    rows = result.replicates
+    assert (rows["e"] == rows["plain"]).all()
+    assert rows["plain"].nunique() > 1
+
+
+@pytest.mark.parametrize("step", [-2, 1])
+def test_rows_whose_numbers_are_not_those_of_the_replicates_are_refused(step):
+    def values(b):
+        return {"e": pd.Series(b[:, 0], index=[*range(1, len(b)), step])}
+
+    with pytest.raises(StudyError, match=r"column 'e' is a Series whose index \(1, 2, 3, ...\) is"):
+        replace(study(m=values), axes={}, measures=[]).run(40, n_jobs=1)
 
 
 # ---------------------------------------------------------------- one name, one number

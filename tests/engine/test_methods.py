@@ -359,7 +359,10 @@ def test_data_that_are_none_are_refused(data, says):
     [
         ({"": difference}, "a method is named ''"),
         ({"a[b": difference}, "a method is named 'a[b'"),
-        ({"error": difference}, "a method is named 'error', which is reserved"),
+        (
+            {"error": difference},
+            "a method is named 'error', which is the name of a column of simstudy's own tables",
+        ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -94,6 +94,8 @@ def _largest_difference(claims: pd.DataFrame) -> str:
 
 
 def _errors(measures: pd.DataFrame) -> str:
+    if measures.empty:
+        return "The study has no measures, so its replicates are not summarised."
     named = list(_largest_errors(measures))
     largest = "Monte Carlo standard errors are not known."
     if named:

@@ -16,7 +16,7 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.manifest import FIGURES, REPORT, figure_name, is_unpublished
+from simstudy.output.manifest import EXPLORER, FIGURES, REPORT, figure_name, is_unpublished
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.study_page import EXPERIMENTS, title_of
 from simstudy.provenance.modules import library_version
@@ -163,6 +163,7 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_repo
         "commit": _commit(manifest.get("git")),
         "command": manifest.get("command"),
         "report": _path(name, REPORT) if REPORT in files else None,
+        "explorer": _path(name, EXPLORER) if EXPLORER in files else None,
         "figures": figures,
         "claims": _count(claims, scored=True),
         "unscored_claims": _count(claims, scored=False),

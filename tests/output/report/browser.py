@@ -14,7 +14,7 @@ PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--remote-debugging-pipe", "--hide-scrollbars",
+    "--remote-debugging-pipe", "--hide-scrollbars", "--disable-ipc-flooding-protection",
 )  # fmt: skip
 OURS = ("file:", "data:", "about:")  # what a page may ask for
 PATIENCE = 60.0  # seconds for it to say something

@@ -1,200 +1,384 @@
-"use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("content").textContent);
-  const [form, key, plots, said] = ["form", "#key", "#plots", "#said"].map((at) => document.querySelector(at));
-  const factors = data.factors, measure = factors.length - 1;
-  const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C7B00", "#7F7F7F"];
-  const SHAPES = ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M-3.5,-3.5h7v7h-7z", "M0,-5l4.5,8h-9z", "M0,-5l5,5l-5,5l-5,-5z"];
-  const column = Object.fromEntries(data.values.map((name, at) => [name, data.columns[at]]));
-  const varying = factors.map((_, at) => at).filter((at) => at !== measure && factors[at].levels.length > 1);
-  const ROLES = { x: "on the x axis", color: "colour", panel: "panels" };
-  const NONE = "none", ALL = "all";
-  const MOST_ROWS = 500;  // of the table
+// Draws parts of a study's tables. The address holds every choice that is not the usual one.
+const $ = (selector) => document.querySelector(selector);
+const [form, key, plots, tip, note] = ["form", "#key", "#plots", "#tip", "#note"].map($);
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const stream = new Blob([bytes($("#content").textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
+const { tables, method, names, interval, title } = await new Response(stream).json();
+const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#2E8CC4", "#B07800", "#8C7B00", "#7F7F7F"];
+const SHAPES = ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M-3.5,-3.5h7v7h-7z", "M0,-5l4.5,8h-9z",
+  "M0,-5l5,5l-5,5l-5,-5z", "M0,5l4.5,-8h-9z", "M-1.5,-5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"];
+const [NONE, ALL, MOST_POINTS, MOST_ROWS, MOST_PANELS, MOST_COLORS] = ["none", "all", 2000, 500, 30, 24];
+const [PAIRS, ZIP, ROLES] = ["method against method", "zip plot", ["x", "colour", "panels"]];
+const [SOUND, DOUBTFUL] = ["without warnings", "with warnings or failures"];
 
-  const quantity = varying.find((at) => factors[at].numbers);
-  const first = { x: quantity ?? varying[0], color: undefined, panel: undefined };
-  const named = varying.filter((at) => at !== first.x);
-  const coloured = named.filter((at) => factors[at].levels.length <= COLORS.length);
-  first.color = coloured.findLast((at) => !factors[at].numbers) ?? coloured[0];  // methods come last
-  const choice = new URLSearchParams();
+for (const { values, packed = {} } of Object.values(tables)) {
+  const limit = (multiple, sign) => multiple.map((times, row) => times === null ? null // of the MCSE
+    : +(values.estimate[row] + sign * times * (values.mcse[row] || 1)).toPrecision(6));
+  if (values._below) [values.lower, values.upper] = [limit(values._below, -1), limit(values._above, 1)];
+  const finite = (value) => (Number.isNaN(value) ? null : value);
+  for (const name in packed) values[name] = Array.from(new Float32Array(bytes(packed[name]).buffer), finite);
+}
 
-  function usual() {
-    choice.set("measure", factors[measure].levels[0]);
-    for (const role in ROLES) choice.set(role, first[role] === undefined ? NONE : factors[first[role]].name);
-    // levels of a row that exists: in a design that is not crossed the first of each may not meet
-    const row = Math.max(0, column.estimate.findIndex((value, at) => value !== null && data.places[measure][at] === 0));
-    for (const at of varying) choice.set(`is.${factors[at].name}`, factors[at].levels[data.places[at][row]]);
-  }
+// What is chosen
+let choice = new Map(), usual = new Map(), hidden = new Set();
+const chosen = (name) => choice.get(name), isView = (name) => chosen("show") === name;
+const table = () => tables[chosen("show")] ?? tables.replicates, isSummary = () => "_below" in table().values;
+const place = (name) => table().factors.findIndex((factor) => factor.name === name);
+const factorOf = (role) => table().factors[place(chosen(role))];
+const levelOf = (role, row) => table().at[place(chosen(role))]?.[row] ?? 0;
+const varying = () => table().factors.filter(({ name, levels }) => name !== "measure" && levels.length > 1);
+const isMethod = ({ name }) => name === method || name === "difference";
+const isPaired = tables.replicates?.factors.find(isMethod)?.levels.length > 1;
+const views = [...Object.keys(tables), ...(isPaired ? [PAIRS] : []), ...(interval ? [ZIP] : [])];
+const filters = () => varying().filter((each) =>
+  !ROLES.some((role) => chosen(role) === each.name) && !(isView(PAIRS) && isMethod(each)));
+const together = (levels) => (isView(ZIP) ? levels : [ALL, ...levels]); // ranks are those within a cell
 
-  function read() {  // the address, as far as it names what is there
-    usual();
-    for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-      const options = allowed(name);
-      if (options && options.includes(value)) choice.set(name, value);
-    }
-  }
+function menusOf() { // the options of each menu of a view, and the usual one
+  const factors = varying(), few = factors.filter(({ levels }) => levels.length <= MOST_COLORS);
+  const x = factors.find((each) => !isMethod(each)) ?? factors[0], ofMethods = factors.find(isMethod);
+  const color = few.find(isMethod) ?? few.find((each) => each !== x);
+  const listed = (some) => [NONE, ...some.map(({ name }) => name)];
+  const colour = [listed(few), color === x ? NONE : color?.name], panels = [listed(factors)];
+  const scale = [["automatic", "linear", "logarithmic x", "logarithmic y", "both logarithmic"]];
+  const values = Object.keys(table().packed ?? {}).filter((name) => name[0] !== "_");
+  const levels = ofMethods?.levels, others = [listed(factors.filter((each) => each !== ofMethods))];
+  if (isView(PAIRS)) return { values: [values], x: [levels], y: [levels, levels[1]], panels: others, scale };
+  if (isView(ZIP)) return { panels: [listed(factors), ofMethods?.name] };
+  if (!isSummary()) return { x: [values], y: [values, values[1]], colour, panels, scale };
+  const measure = [table().factors[place("measure")].levels], order = [["as declared", "by value"]];
+  return { measure, x: [listed(factors), x?.name], colour, panels, order, scale, marks: [[ALL, SOUND, DOUBTFUL]] };
+}
 
-  function allowed(name) {
-    if (name === "measure") return factors[measure].levels;
-    if (name in ROLES) return [NONE, ...varying.filter((at) => name !== "color" || factors[at].levels.length <= COLORS.length).map((at) => factors[at].name)];
-    const factor = factors.find((each) => name === `is.${each.name}`);
-    return factor && [ALL, ...factor.levels];
-  }
+function read() { // the address, as far as it names what is there
+  const asked = new URLSearchParams(location.hash.slice(1));
+  [choice, usual] = [new Map(), new Map()];
+  const take = (name, options, first = options[0]) => {
+    usual.set(name, first);
+    choice.set(name, options.includes(asked.get(name)) ? asked.get(name) : first);
+  };
+  take("show", views);
+  for (const [name, options] of Object.entries(menusOf())) take(name, ...options);
+  if (chosen("colour") === chosen("x")) choice.set("colour", NONE);
+  if ([chosen("x"), chosen("colour")].includes(chosen("panels"))) choice.set("panels", NONE);
+  const { at, values, factors } = table(), measure = place("measure");
+  const wanted = factors[measure]?.levels.indexOf(chosen("measure")); // of a row that is there
+  const isThere = (_, i) => !isSummary() || (values.estimate[i] !== null && at[measure][i] === wanted);
+  const row = Math.max(0, at[0]?.findIndex(isThere));
+  for (const { name, levels } of filters()) take(`is.${name}`, together(levels), levels[at[place(name)][row]]);
+  hidden = new Set(asked.getAll("without").filter((level) => factorOf("colour")?.levels.includes(level)));
+  if (address() !== (location.hash || "#")) history.replaceState(null, "", address()); // what has a meaning
+}
 
-  const place = (role) => varying.find((at) => factors[at].name === choice.get(role));
-  const isFree = (at) => Object.keys(ROLES).some((role) => place(role) === at);
+const address = () => `#${new URLSearchParams([...[...choice].filter(([name, value]) => usual.get(name) !== value),
+  ...[...hidden].map((level) => ["without", level])])}`;
 
-  function element(name, attributes = {}, text = "", parent = null, space = "http://www.w3.org/1999/xhtml") {
-    const made = document.createElementNS(space, name);
-    for (const each in attributes) made.setAttribute(each, attributes[each]);
-    if (text !== "") made.textContent = text;
-    if (parent) parent.append(made);
-    return made;
-  }
-  const draw = (name, attributes, parent, text = "") => element(name, attributes, text, parent, "http://www.w3.org/2000/svg");
-
-  function menus() {
-    const chosen = document.activeElement && document.activeElement.name;
-    form.replaceChildren();
-    menu("measure", "measure");
-    for (const role in ROLES) menu(role, ROLES[role]);
-    for (const at of varying) if (!isFree(at)) menu(`is.${factors[at].name}`, factors[at].label);
-    if (chosen && form.elements[chosen]) form.elements[chosen].focus();
-  }
-
-  function menu(name, label) {
-    const box = element("label", {}, label, form), select = element("select", { name }, "", box);
-    const words = (value) => name in ROLES && value !== NONE ? factors.find((each) => each.name === value).label : value;
-    for (const value of allowed(name)) {
-      if (value === NONE && name === "x") continue;
-      const option = element("option", { value }, words(value), select);
-      option.selected = value === choice.get(name);
-    }
-    select.addEventListener("change", () => {
-      choice.set(name, select.value);
-      for (const role in ROLES) if (name in ROLES && role !== name && choice.get(role) === select.value) choice.set(role, NONE);
-      location.hash = choice.toString();
-    });
-  }
-
-  function rows() {
-    const wanted = factors.map((factor, at) => {
-      if (at === measure) return factor.levels.indexOf(choice.get("measure"));
-      if (!varying.includes(at) || isFree(at)) return -1;
-      return factor.levels.indexOf(choice.get(`is.${factor.name}`));  // -1 for all
-    });
-    const found = [];
-    for (let row = 0; row < data.places[measure].length; row++) {
-      if (column.estimate[row] !== null && wanted.every((level, at) => level < 0 || data.places[at][row] === level)) found.push(row);
-    }
-    return found;
-  }
-
-  const short = (value) => Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential(1) : String(+value.toPrecision(4));
-
-  function ticks(least, most, n = 5) {
-    const raw = (most - least) / n || 1, power = 10 ** Math.floor(Math.log10(raw));
-    const step = power * [1, 2, 5, 10].find((each) => each * power >= raw);
-    const made = [];
-    for (let at = Math.ceil(least / step); at * step <= most + 1e-9 * step; at++) made.push(at * step);
-    return made;
-  }
-
-  function scaleOf(at) {  // the position of a level, in [0, 1], and what is written below the axis
-    if (at === undefined) return { of: () => 0.5, marks: [] };
-    const { numbers, levels } = factors[at], used = levels.map((_, level) => level);
-    if (!numbers) return { of: (level) => (level + 0.5) / levels.length, marks: used.map((level) => [(level + 0.5) / levels.length, levels[level]]) };
-    const isLog = numbers[0] > 0 && numbers.at(-1) / numbers[0] > 20, move = isLog ? Math.log : (value) => value;
-    const least = move(numbers[0]), width = move(numbers.at(-1)) - least || 1;
-    const of = (level) => 0.04 + 0.92 * (move(numbers[level]) - least) / width;
-    return { of, marks: used.map((level) => [of(level), short(numbers[level])]) };
-  }
-
-  function show() {
-    menus();
-    const found = rows(), [x, color, panel] = Object.keys(ROLES).map(place);
-    const level = (at, row) => at === undefined ? 0 : data.places[at][row];
-    const open = varying.filter((at) => !isFree(at) && choice.get(`is.${factors[at].name}`) === ALL);
-    const values = found.flatMap((row) => ["estimate", "lower", "upper", "exact"].map((name) => column[name]?.[row] ?? null)).filter((value) => value !== null);
-    let least = Math.min(...[Infinity], ...chunked(values, Math.min)), most = Math.max(...[-Infinity], ...chunked(values, Math.max));
-    const room = 0.04 * (most - least) || Math.abs(most) * 0.1 || 1;
-    [least, most] = [least - room, most + room];
-    said.textContent = found.length ? `${found.length} estimates of ${choice.get("measure")}` + (open.length ? `; all levels of ${open.map((at) => factors[at].label).join(", ")} are drawn together` : "") : "No estimates with this choice.";
-    key.replaceChildren();
-    if (color !== undefined) factors[color].levels.forEach((text, at) => {
-      const item = element("li", {}, "", key), sample = draw("svg", { viewBox: "-8 -6 16 12", "aria-hidden": "true" }, item);
-      draw("path", { d: SHAPES[at % SHAPES.length], fill: COLORS[at] }, sample);
-      item.append(` ${text}`);
-    });
-    plots.replaceChildren();
-    const scale = scaleOf(x), groups = new Map();
-    for (const row of found) groups.set(level(panel, row), [...(groups.get(level(panel, row)) ?? []), row]);
-    for (const at of [...groups.keys()].sort((a, b) => a - b)) plot(groups.get(at), panel === undefined ? "" : `${factors[panel].label} ${factors[panel].levels[at]}`, { x, color, scale, least, most, open });
-    table(found);
-  }
-
-  function chunked(values, of) {  // the ends of long lists, whose arguments would be too many
-    const parts = [];
-    for (let at = 0; at < values.length; at += 10000) parts.push(of(...values.slice(at, at + 10000)));
-    return parts;
-  }
-
-  function plot(some, title, { x, color, scale, least, most, open }) {
-    const [width, height, left, right, top, bottom] = [440, 300, 56, 8, title ? 22 : 8, 42];
-    const frame = element("figure", {}, "", plots);
-    const axis = x === undefined ? "" : factors[x].label;
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${choice.get("measure")} against ${axis || "nothing"}${title ? `, ${title}` : ""}: ${some.length} estimates` }, frame);
-    const X = (share) => left + share * (width - left - right), Y = (value) => height - bottom - (value - least) / (most - least) * (height - top - bottom);
-    if (title) draw("text", { x: left, y: 14, "font-weight": "600" }, svg, title);
-    for (const value of ticks(least, most)) {
-      draw("line", { x1: left, x2: width - right, y1: Y(value), y2: Y(value), class: "axis" }, svg);
-      draw("text", { x: left - 6, y: Y(value) + 4, "text-anchor": "end" }, svg, short(value));
-    }
-    let end = -Infinity;
-    for (const [at, text] of scale.marks) {
-      const half = 3.2 * Math.min(text.length, 14);
-      if (X(at) - half < end + 4) continue;
-      end = X(at) + half;
-      draw("text", { x: X(at), y: height - bottom + 16, "text-anchor": "middle" }, svg, text.length > 14 ? `${text.slice(0, 13)}…` : text);
-    }
-    draw("text", { x: X(0.5), y: height - 6, "text-anchor": "middle" }, svg, axis);
-    const series = new Map();
-    for (const row of some) {
-      const at = color === undefined ? 0 : data.places[color][row];
-      series.set(at, [...(series.get(at) ?? []), row]);
-    }
-    const n = series.size, spread = x !== undefined && !factors[x].numbers ? Math.min(10, 60 / n) : Math.min(4, 16 / n);
-    [...series.keys()].sort((a, b) => a - b).forEach((at, rank) => {
-      const ink = COLORS[at], moved = (rank - (n - 1) / 2) * spread;
-      const points = series.get(at).map((row) => [X(x === undefined ? 0.5 : scale.of(data.places[x][row])) + moved, row]).sort((a, b) => a[0] - b[0]);
-      if (x !== undefined && factors[x].numbers && !open.length) draw("polyline", { points: points.map(([px, row]) => `${px},${Y(column.estimate[row])}`).join(" "), fill: "none", stroke: ink, "stroke-opacity": 0.5 }, svg);
-      for (const [px, row] of points) {
-        const mark = draw("g", {}, svg), [low, high, exact] = ["lower", "upper", "exact"].map((name) => column[name]?.[row] ?? null);
-        if (low !== null && high !== null) draw("line", { x1: px, x2: px, y1: Y(low), y2: Y(high), stroke: ink, "stroke-width": 1.5 }, mark);
-        if (exact !== null) draw("line", { x1: px - 7, x2: px + 7, y1: Y(exact), y2: Y(exact), stroke: "currentColor" }, mark);
-        draw("path", { d: SHAPES[at % SHAPES.length], transform: `translate(${px},${Y(column.estimate[row])})`, fill: ink }, mark);
-        draw("title", {}, mark, words(row).join(", "));
-      }
-    });
-  }
-
-  const words = (row) => [...varying.map((at) => `${factors[at].label} ${factors[at].levels[data.places[at][row]]}`), ...data.values.map((name) => `${name} ${column[name][row] ?? "–"}`)];
-
-  function table(found) {
-    const [head, body] = ["thead", "tbody"].map((name) => document.querySelector(`main ${name}`));
-    head.replaceChildren();
-    body.replaceChildren();
-    const line = element("tr", {}, "", head);
-    for (const at of varying) element("th", { scope: "col" }, factors[at].label, line);
-    for (const name of data.values) element("th", { scope: "col", class: "number" }, name, line);
-    for (const row of found.slice(0, MOST_ROWS)) {
-      const cells = element("tr", {}, "", body);
-      for (const at of varying) element("td", {}, factors[at].levels[data.places[at][row]], cells);
-      for (const name of data.values) element("td", { class: "number" }, String(column[name][row] ?? "–"), cells);
-    }
-  }
-
-  const refresh = () => { read(); show(); };
-  addEventListener("hashchange", refresh);
+function choose(name, value) {
+  if (name === "colour" && chosen(name) !== value) hidden.clear();
+  for (const role of ROLES) if (role !== name && chosen(role) === value) choice.set(role, NONE);
+  choice.set(name, value);
+  history.pushState(null, "", address());
   refresh();
-})();
+}
+
+// Elements
+function make(name, attributes = {}, parent = null, words = "") {
+  const space = /^(svg|g|path|line|text|polyline)$/.test(name) ? "2000/svg" : "1999/xhtml";
+  const made = document.createElementNS(`http://www.w3.org/${space}`, name);
+  for (const each in attributes) made.setAttribute(each, attributes[each]);
+  if (words !== "") made.textContent = words;
+  parent?.append(made);
+  return made;
+}
+
+const labelOf = (name) => names[name] ?? table().factors[place(name)]?.label ?? name;
+const format = (value) => (typeof value === "number" ? String(value).replace("-", "−") : value ?? "–");
+const short = (value) => format(value && +value.toPrecision(4));
+const sentences = (...some) => some.filter(Boolean).join(" ");
+const meanOf = (points, name) => points.reduce((sum, point) => sum + point[name], 0) / points.length;
+
+const grouped = (some, name) => // by a property, in ascending order
+  new Map([...Map.groupBy(some, (each) => each[name])].sort(([a], [b]) => a - b));
+
+function menus() {
+  const focused = document.activeElement?.name;
+  form.replaceChildren();
+  const filtered = filters().map(({ name, label, levels }) => [`is.${name}`, [together(levels)], label]);
+  for (const [name, [options], label] of [["show", [views]], ...Object.entries(menusOf()), ...filtered]) {
+    if (options.length < 2) continue;
+    const box = make("label", {}, form, label ?? name), select = make("select", { name }, box);
+    for (const value of options) make("option", { value }, select, label ? value : labelOf(value));
+    select.value = chosen(name);
+    select.addEventListener("change", () => choose(name, select.value));
+  }
+  form.elements[focused]?.focus();
+}
+
+function legend() { // a button for each level of the colour, which leaves it out
+  const focused = [...key.querySelectorAll("button")].indexOf(document.activeElement);
+  key.replaceChildren();
+  (factorOf("colour")?.levels ?? []).forEach((level, at) => {
+    const button = make("button", { "aria-pressed": !hidden.has(level) }, make("li", {}, key));
+    const sample = make("svg", { viewBox: "-8 -6 16 12", "aria-hidden": "true" }, button);
+    make("path", { d: SHAPES[at % SHAPES.length], fill: COLORS[at % COLORS.length] }, sample);
+    button.append(` ${level}`);
+    button.addEventListener("click", () =>
+      choose("colour", chosen("colour"), hidden.delete(level) || hidden.add(level)));
+    if (at === focused) button.focus();
+  });
+}
+
+// Rows and points
+function rows() {
+  const { factors, at, n } = table(), color = factorOf("colour");
+  const wanted = factors.map(({ name, levels }) =>
+    levels.indexOf(name === "measure" ? chosen("measure") : chosen(`is.${name}`))); // -1 for all
+  return [...Array(n).keys()].filter((row) => wanted.every((level, i) => level < 0 || at[i][row] === level)
+    && !hidden.has(color?.levels[levelOf("colour", row)]));
+}
+
+function points() { // what is drawn
+  const { values, at, texts, factors } = table(), of = (name, row) => values[name]?.[row] ?? null;
+  const point = (row, more) => ({ row, panel: levelOf("panels", row), series: levelOf("colour", row), ...more });
+  if (isSummary()) {
+    const doubtful = (row) => Boolean(texts[of("warning", row)] || of("n_failed", row));
+    const fits = (row) => chosen("marks") === ALL || doubtful(row) === (chosen("marks") === DOUBTFUL);
+    return rows().filter(fits).map((row) => point(row, { x: levelOf("x", row), y: of("estimate", row),
+      low: of("lower", row), high: of("upper", row), exact: of("exact", row), level: of("nominal", row),
+      isHollow: doubtful(row) }));
+  }
+  if (isView(ZIP)) return rows().map((row) => { // intervals less the truth, at the rank by which they miss
+    const [left, right, y] = ["_low", "_high", "_rank"].map((name) => of(name, row));
+    return point(row, { x: left, y, left, right, series: left <= 0 && right >= 0 ? 0 : 1 });
+  });
+  if (!isView(PAIRS)) return rows().map((row) => point(row, { x: of(chosen("x"), row), y: of(chosen("y"), row) }));
+  const i = place(method), [first, second] = ["x", "y"].map((role) => factors[i].levels.indexOf(chosen(role)));
+  const same = (row) => [values.rep[row], ...at.map((codes, j) => (i === j ? "" : codes[row]))].join();
+  const partner = new Map(rows().filter((row) => at[i][row] === second).map((row) => [same(row), row]));
+  return rows().filter((row) => at[i][row] === first).map((row) =>
+    point(row, { x: of(chosen("values"), row), y: of(chosen("values"), partner.get(same(row))) }));
+}
+
+// Axes: from values to shares of the length
+const isLogarithmic = (axis) => ["both logarithmic", `logarithmic ${axis}`].includes(chosen("scale"));
+
+function axisOf(values, isLog) {
+  const move = isLog ? Math.log10 : (value) => value, moved = values.map(move).filter(Number.isFinite);
+  const range = moved.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+  const [low, high] = moved.length ? range : [0, 1], room = 0.05 * (high - low) || Math.abs(high) * 0.1 || 1;
+  const share = (at) => (at - low + room) / (high - low + 2 * room), raw = (high - low + 2 * room) / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = isLog && raw > 0.2 ? Math.ceil(raw) : power * [1, 2, 5, 10].find((each) => each * power >= raw);
+  const [start, end] = [Math.ceil((low - room) / step), Math.floor((high + room) / step)];
+  const places = Array.from({ length: end - start + 1 }, (_, i) => (start + i) * step);
+  const marks = places.map((at) => [share(at), short(isLog ? 10 ** at : at)]);
+  return { share: (value) => share(move(value)), marks };
+}
+
+function levelAxis(some) { // of the factor on the x axis, as a quantity or as categories
+  const factor = factorOf("x"), groups = grouped(some, "x"), used = [...groups.keys()];
+  if (!factor) return { share: () => 0.5, marks: [] };
+  const { numbers, levels } = factor, isSorted = chosen("order") === "by value";
+  if (numbers && !isSorted) {
+    const isWide = chosen("scale") === "automatic" && numbers.at(-1) > 20 * numbers[0];
+    const { share } = axisOf(numbers, numbers[0] > 0 && (isLogarithmic("x") || isWide));
+    const at = (level) => share(numbers[level]);
+    return { share: at, marks: used.map((level) => [at(level), short(numbers[level])]), isQuantity: true };
+  }
+  if (isSorted) used.sort((a, b) => meanOf(groups.get(a), "y") - meanOf(groups.get(b), "y"));
+  const at = (level) => (used.indexOf(level) + 0.5) / used.length;
+  return { share: at, marks: used.map((level) => [at(level), levels[level]]) };
+}
+
+function titles() {
+  if (isView(PAIRS)) return ["x", "y"].map((role) => `${labelOf(chosen("values"))}, ${chosen(role)}`);
+  if (isView(ZIP)) return [interval, "intervals that miss by less, %"];
+  if (!isSummary()) return [labelOf(chosen("x")), labelOf(chosen("y"))];
+  const y = sentences(!isView("estimates") && `${chosen("show")} of`, labelOf(chosen("measure")));
+  return [chosen("x") === NONE ? "" : labelOf(chosen("x")), y];
+}
+
+// Drawing
+function show() {
+  menus();
+  legend();
+  const all = points(), fits = (value, axis) => value !== null && (value > 0 || !isLogarithmic(axis));
+  const some = all.filter(({ x, y }) => fits(y, "y") && (isSummary() || fits(x, "x")));
+  const every = (...of) => some.flatMap((point) => of.map((each) => point[each])).filter((each) => each != null);
+  const levels = [...new Set(every("level"))].filter((level) => fits(level, "y")), lines = levels.slice(0, 3);
+  const [across, up] = isView(PAIRS) ? [["x", "y"], ["x", "y"]] : [["x", "right"], ["y", "low", "high", "exact"]];
+  const x = isSummary() ? levelAxis(some) : axisOf(every(...across), isLogarithmic("x"));
+  const y = axisOf([...every(...up), ...lines], isLogarithmic("y"));
+  const open = filters().filter(({ name }) => chosen(`is.${name}`) === ALL).map(({ label }) => label);
+  const panels = [...grouped(some, "panel")].slice(0, MOST_PANELS), isJoined = x.isQuantity && !open.length;
+  const lost = all.length - some.length, many = panels.some(([, own]) => own.length > MOST_POINTS);
+  const fixed = filters().filter(({ name }) => chosen(`is.${name}`) !== ALL);
+  note.textContent = sentences(`${some.length} points.`, lost && `${lost} more have no value on these axes.`,
+    open.length && `All levels of ${open.join(", ")} are drawn together.`,
+    fixed.length && `At ${fixed.map(({ name, label }) => `${label} ${chosen(`is.${name}`)}`).join(", ")}.`,
+    every("low").length && "Bars: 95% Monte Carlo intervals.",
+    every("exact").length && "Level marks: exact theory.",
+    lines.length && `Dashed: ${lines.every((level) => level === 0) ? "0" : "the nominal level"}.`,
+    isView(PAIRS) && "Dashed: equality.",
+    isView(ZIP) && "Vermilion: intervals that miss.",
+    every("isHollow").includes(true) && "Hollow: with a warning or failed replicates.",
+    many && `The first ${MOST_POINTS} points of a panel are drawn.`,
+    isJoined && "Lines only join points.");
+  const frames = panels.map(() => make("figure")), factor = factorOf("panels");
+  plots.replaceChildren(...frames);
+  panels.forEach(([at, inside], i) => {
+    const covers = isView(ZIP) && `${(100 * (1 - meanOf(inside, "series"))).toFixed(1)}% cover`;
+    const heading = sentences(factor && `${factor.label} ${factor.levels[at]}`, covers);
+    plot(frames[i], inside, heading, { x, y, lines, isJoined });
+  });
+  list(some);
+}
+
+function plot(frame, inside, heading, { x, y, lines, isJoined }) {
+  const width = Math.max(260, Math.min(frame.clientWidth, 760)), height = Math.min(420, 200 + width / 3);
+  const slot = (width - 76) / (x.marks.length || 1), longest = Math.max(0, ...x.marks.map(([, words]) => words.length));
+  const isTurned = isSummary() && !x.isQuantity && longest * 6.5 > slot;
+  const [left, right, top] = [66, width - 10, heading ? 24 : 10], [xTitle, yTitle] = titles();
+  const bottom = height - 46 - (isTurned ? Math.min(5 * longest, 80) : 0);
+  const label = sentences(yTitle, xTitle && `against ${xTitle}`, heading && `at ${heading}`);
+  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", tabindex: 0,
+    "aria-label": `${label}; arrow keys go through the marks` }, frame);
+  const across = (share) => left + share * (right - left), up = (share) => bottom - share * (bottom - top);
+  const X = (value) => across(x.share(value)), Y = (value) => up(y.share(value));
+  const line = (x1, y1, x2, y2, own, to = svg) => make("line", { x1, x2, y1, y2, stroke: "currentColor", ...own }, to);
+  const print = (px, py, words, more) => make("text", { x: px, y: py, "text-anchor": "middle", ...more }, svg, words);
+  print(left, 15, heading, { "font-weight": 600, "text-anchor": "start" });
+  for (const [share, words] of y.marks) {
+    line(left, up(share), right, up(share), { "stroke-opacity": 0.15 });
+    print(left - 6, up(share) + 4, words, { "text-anchor": "end" });
+  }
+  let end = -Infinity;
+  for (const [share, words] of x.marks) {
+    const [px, py, half] = [across(share), bottom + 16, isTurned ? 6 : 3.3 * words.length];
+    if (px - half < end) continue;
+    end = px + half + 4;
+    const turned = isTurned ? { "text-anchor": "end", transform: `rotate(-35 ${px} ${py})` } : {};
+    print(px, py, words.length > 18 ? `${words.slice(0, 17)}…` : words, turned);
+  }
+  print(across(0.5), height - 6, xTitle);
+  print(13, up(0.5), yTitle, { transform: `rotate(-90 13 ${up(0.5)})` });
+  for (const level of lines) line(left, Y(level), right, Y(level), { "stroke-dasharray": "5 4", class: "level" });
+  if (isView(PAIRS)) line(left, bottom, right, top, { "stroke-dasharray": "5 4" });
+  if (isView(ZIP)) line(X(0), bottom, X(0), top);
+  const series = [...grouped(inside.slice(0, MOST_POINTS), "series")], size = isSummary() ? 1 : 0.6;
+  const spread = isSummary() ? Math.min(x.isQuantity ? 5 : 12, slot / 2 / series.length) : 0;
+  series.forEach(([at, own], rank) => {
+    const stroke = COLORS[at % COLORS.length], moved = (rank - (series.length - 1) / 2) * spread;
+    const placed = own.map((point) => [X(point.x) + moved, Y(point.y), point]).sort(([a], [b]) => a - b);
+    const path = placed.map(([px, py]) => `${px},${py}`).join(" ");
+    if (isJoined) make("polyline", { points: path, fill: "none", stroke, "stroke-opacity": 0.5 }, svg);
+    for (const [px, py, point] of placed) {
+      const { low, high, exact, isHollow } = point, move = `translate(${px},${py})`;
+      const mark = make("g", { class: "mark", role: "img", tabindex: -1, "aria-label": tell(point) }, svg);
+      const bar = (x1, y1, x2, y2, more) => line(x1, y1, x2, y2, { stroke, "stroke-width": 1.5, ...more }, mark);
+      if (isView(ZIP)) bar(X(point.left), py, X(point.right), py, { "stroke-width": 0.7 });
+      if (low != null && high != null && Number.isFinite(Y(low))) bar(px, Y(low), px, Y(high));
+      if (exact != null && Number.isFinite(Y(exact))) line(px - 7, Y(exact), px + 7, Y(exact), {}, mark);
+      const ink = { fill: isHollow ? "var(--page)" : stroke, stroke, "stroke-width": isHollow ? 1.5 : 0 };
+      const shape = { d: SHAPES[at % SHAPES.length], transform: `${move} scale(${size})`, "fill-opacity": size };
+      if (!isView(ZIP)) make("path", { ...shape, ...ink }, mark);
+      if (isSummary()) make("path", { d: SHAPES[0], transform: `${move} scale(3)`, opacity: 0 }, mark); // for fingers
+    }
+  });
+  follow(svg);
+}
+
+function tell({ row, x, y, low, high, exact }) {
+  const { values, at, texts } = table(), of = (name) => values[name]?.[row], warning = texts[of("warning")];
+  const where = varying().map(({ name, label, levels }) => `${label} ${levels[at[place(name)][row]]}`);
+  if (!isSummary()) return [...where, `replicate ${of("rep")}`, `${short(x)}, ${short(y)}`].join("; ");
+  return [...where, `${labelOf(chosen("measure"))} ${short(y)} (MCSE ${short(of("mcse"))})`,
+    low !== null && `${short(low)} to ${short(high)}`, exact !== null && `exact ${short(exact)}`,
+    of("n_rep") && `${of("n_rep")} replicates`, of("n_failed") && `${of("n_failed")} failed`,
+    warning && `warning: ${warning}`].filter(Boolean).join("; ");
+}
+
+function follow(svg) { // a mark tells its numbers: under the pointer, by touch, or by arrow keys
+  const marks = [...svg.querySelectorAll(".mark")];
+  const open = ({ target }) => {
+    const mark = target.closest(".mark"), box = (mark ?? svg).getBoundingClientRect();
+    Object.assign(tip, { hidden: !mark, textContent: mark?.getAttribute("aria-label") ?? "" });
+    const left = Math.min(box.right, document.documentElement.clientWidth - tip.offsetWidth - 8);
+    tip.style.cssText = `left: ${Math.max(8, left) + scrollX}px; top: ${box.bottom + 4 + scrollY}px`;
+  };
+  for (const name of ["pointerover", "pointerdown", "focusin"]) svg.addEventListener(name, open);
+  for (const name of ["pointerleave", "focusout"]) svg.addEventListener(name, () => (tip.hidden = true));
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") tip.hidden = true;
+    if (!step || !marks.length) return;
+    event.preventDefault();
+    const at = marks.indexOf(document.activeElement);
+    marks[at < 0 ? 0 : (at + step + marks.length) % marks.length].focus();
+  });
+}
+
+// What is seen, as a table and as files
+function cells(some) {
+  const { values, at, texts } = table(), columns = varying();
+  const own = Object.keys(values).filter((name) => name[0] !== "_");
+  const value = (name, row) => (name === "warning" ? texts[values[name][row]] : values[name][row]) ?? "";
+  const level = ({ name, levels }, row) => levels[at[place(name)][row]];
+  return [[...columns.map(({ label }) => label), ...own],
+    ...some.map(({ row }) => [...columns.map((each) => level(each, row)), ...own.map((name) => value(name, row))])];
+}
+
+function list(some) {
+  const [head, ...body] = cells(some.slice(0, MOST_ROWS)).map((texts, at) => {
+    const row = make("tr");
+    for (const words of texts) make(at ? "td" : "th", {}, row, format(words));
+    return row;
+  });
+  $("main thead").replaceChildren(head);
+  $("main tbody").replaceChildren(...body);
+}
+
+function picture() { // title, key and all panels as one SVG on white
+  const corner = plots.getBoundingClientRect(), kept = [...key.querySelectorAll("[aria-pressed=true]")];
+  const { width } = corner, across = Math.floor(width / 160), below = 40 + 16 * Math.ceil(kept.length / across);
+  const height = Math.ceil(corner.height + below + 24), style = "color: #111; font: 11px sans-serif; background: #fff";
+  const all = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style });
+  make("text", { x: 8, y: 18, "font-weight": 600 }, all, title);
+  kept.forEach((button, i) => {
+    const [x, y] = [16 + 160 * (i % across), 36 + 16 * Math.floor(i / across)];
+    make("g", { transform: `translate(${x},${y - 4})` }, all).append(button.querySelector("path").cloneNode());
+    make("text", { x: x + 10, y }, all, button.textContent.trim());
+  });
+  for (const svg of plots.querySelectorAll("svg")) {
+    const box = svg.getBoundingClientRect(), [x, y] = [box.left - corner.left, box.top - corner.top + below];
+    make("g", { transform: `translate(${x},${y})` }, all).append(svg.cloneNode(true));
+  }
+  make("text", { x: 8, y: height - 10 }, all, note.textContent);
+  return { width, height, words: new XMLSerializer().serializeToString(all).replaceAll("var(--page)", "#fff") };
+}
+
+function save(parts, ending, type) {
+  const download = `${chosen("measure") ?? "replicates"}.${ending}`;
+  make("a", { href: URL.createObjectURL(new Blob(parts, { type })), download }).click();
+}
+
+$("#svg").addEventListener("click", () => save([picture().words], "svg", "image/svg+xml"));
+$("#csv").addEventListener("click", () => {
+  const quoted = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value);
+  save(cells(points()).map((row) => `${row.map(quoted).join(",")}\n`), "csv", "text/csv");
+});
+$("#png").addEventListener("click", async () => {
+  const { width, height, words } = picture(), image = new Image();
+  const canvas = make("canvas", { width: 2 * width, height: 2 * height });
+  image.src = `data:image/svg+xml,${encodeURIComponent(words)}`;
+  await image.decode();
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((blob) => save([blob], "png", "image/png"));
+});
+$("#link").addEventListener("click", () => navigator.clipboard.writeText(location.href)
+  .then(() => (note.textContent = "The link is copied."), () => (note.textContent = location.href)));
+
+const refresh = () => { read(); show(); };
+addEventListener("hashchange", refresh);
+addEventListener("resize", () => plots.width !== innerWidth && show(plots.width = innerWidth));
+refresh();

@@ -1,0 +1,95 @@
+"""Command lines as people type them by mistake: one line that helps, and status 2."""
+
+import pytest
+
+from simstudy.cli import main
+from simstudy.cli.project import lay_out
+
+NAME = "proportion_interval"  # the study of a new project
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("slips")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        lay_out("study")
+    return root / "study"
+
+
+SLIPS = [
+    # what is typed, what the line says
+    ("run experiment=NAME n_obs=[10]", "did you mean 'experiment.n_obs'?"),
+    ("run experiment=NAME n_rep=10,000", "numbers have no commas: n_rep=10000"),
+    ("run experiment=NAME seed=1,2", "add -m to run each of them"),
+    ("run experiment=NAME experiment.n_obs=10,20", "brackets, experiment.n_obs=[10,20]"),
+    ("run experiment = NAME", "no blanks stand around =: write experiment=NAME"),
+    ("run experiment= NAME", "no blanks stand around =: write experiment=NAME"),
+    ("run experiment=NAME n_rep =100", "no blanks stand around =: write n_rep=100"),
+    ("run NAME --n_rep 100", "settings have no dashes: write n_rep=100"),
+    ("run NAME --n-rep=100", "settings have no dashes: write n_rep=100"),
+    ("run --experiment NAME", "settings have no dashes: write experiment=NAME"),
+    ("run NAME --experiment.n_obs [10]", "write experiment.n_obs=[10]"),
+    ("replay experiment=NAME", "replay names no replicate"),
+    ("run experiment=NAME -m seed=1 2", "commas, and no blanks, stand between values"),
+    ("run experiment=NAME 'experiment.n_obs=[10 20]'", "experiment.n_obs=[10,20,40,80]"),
+    ("run experiment=NAME experiment.n_ob=[10]", "did you mean 'n_obs'?"),
+    ("run experiment=NAME n_reps=100", "did you mean 'n_rep'?"),
+    ("run experiment=NAME n_rep=100 seed", "'seed' has no value"),
+    ("run experiment=NAME n_rep=", "n_rep='' is not allowed"),
+    ("run experiment=NAME n_rep=abc", "n_rep=abc is not allowed"),
+    ("run experiment=NAME n_rep=-5", "n_rep=-5 is not allowed"),
+    ("run experiment=proportion", "did you mean 'proportion_interval'?"),
+    ("run experiment:NAME", "did you mean 'proportion_interval'?"),
+    ("NAME n_rep", "'n_rep' is no command and no experiment"),
+    ("run experiment=NAME backend=locky", "did you mean 'loky'?"),
+    ("run experiment=NAME precision.covrage=0.01", "did you mean 'coverage'?"),
+    ("run experiment=NAME precision=0.01", "write precision.MEASURE=0.005"),
+    ("staus", "did you mean 'status'?"),
+    ("status NAME n_rep=10,000", "numbers have no commas: n_rep=10000"),
+    ("plan NAME scale=smal", "available: paper, precise, smoke"),
+    ("run experiment=NAME shard=3", "for example shard=1/100"),
+    ("run experiment=NAME budget=5minutes", "for example budget=2h"),
+    ("run experiment=NAME figures=flase", "for example figures=true"),
+    ("verify nowhere", "there is no such folder, and no such experiment"),
+    ("verify NAME share=2", "share=2 is not allowed"),
+]
+
+
+@pytest.mark.parametrize(("typed", "said"), SLIPS, ids=[typed for typed, _ in SLIPS])
+def test_a_slip_gets_the_line_that_helps(typed, said, project, monkeypatch, capsys):
+    import shlex
+
+    monkeypatch.chdir(project)
+    status = main([word.replace("NAME", NAME) for word in shlex.split(typed)])
+    told = capsys.readouterr().err.strip()
+    assert status == 2
+    assert len(told.splitlines()) == 1
+    assert said.replace("NAME", NAME) in told
+
+
+def test_the_short_flag_shows_the_help(capsys, project, monkeypatch):
+    monkeypatch.chdir(project)
+    assert main(["-h"]) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_status_has_a_line_for_each_run_that_is_stored(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
+    assert main(["run", f"experiment={NAME}", "n_rep=40", *quiet]) == 0
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    told = capsys.readouterr().out
+    assert "not with the published settings; other settings: n_rep=40" in told
+    assert main(["status", NAME, "n_rep=40"]) == 0
+    assert "published: " in capsys.readouterr().out
+    assert main(["status", NAME]) == 0
+    assert "n_rep=40" in capsys.readouterr().out
+
+
+def test_why_is_whole_at_any_width(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["why", NAME]) == 0
+    assert "..." not in capsys.readouterr().out

@@ -1,0 +1,138 @@
+"""A debugger at a failure, a message at the end of a run, paired values in a sweep."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from simstudy.cli import main
+from tests.cli.projects import ENTRY_POINT, STUDY, inside, write
+from tests.support import ROOT
+
+QUIET = ("figures=false", "report=false", "progress=false", "backend=inline")
+FAILS = STUDY.replace(
+    '        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}\n',
+    """        raise NotImplementedError
+""",
+).replace(
+    """    def simulate(self, streams, n_rep):
+        raise NotImplementedError
+""",
+    """    def draw_one(self, rng):
+        return {"x": rng.standard_normal(self.n_obs)}
+""",
+).replace("def study(config):", '''def positive(x, n_obs):
+    mean = x.mean()
+    if mean < -0.5:
+        raise ArithmeticError("below")
+    return {"x": mean}
+
+
+def study(config):''').replace("[mean(\"x\")]", '[mean("x")], methods={"m": positive}')  # fmt: skip
+DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
+    "from dataclasses", "import numpy as np\nfrom dataclasses"
+)
+
+
+@pytest.fixture
+def project(tmp_path):
+    write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY,
+                     "experiments/fails.py": FAILS.replace('"fine"', '"fails"'),
+                     "experiments/doubtful.py": DOUBTFUL.replace('"fine"', '"doubtful"'),
+    })  # fmt: skip
+    return tmp_path
+
+
+# ---------------------------------------------------------------- a debugger
+def debugged(project, *arguments):
+    """A command in a process of its own, whose debugger is asked for a value and left."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ENTRY_POINT}"
+    return subprocess.run(
+        [sys.executable, "-c", code, "run", "experiment=fails", *arguments, *QUIET],
+        cwd=project, input="p ('here', round(float(mean), 6))\nq\n", text=True, capture_output=True,
+        timeout=120,
+    )  # fmt: skip
+
+
+def test_the_debugger_opens_at_the_first_failed_replicate(project):
+    done = debugged(project, "pdb=true")
+    assert done.returncode == 3, done.stderr
+    (value,) = re.findall(r"\('here', (-[\d.]+)\)", done.stdout)
+    assert float(value) < -0.5, "the local variables of the call that failed"
+    failures = pd.read_parquet(project / "results" / "fails" / "failures.parquet")
+    assert f"{failures['address'][0]} raised ArithmeticError: below" in done.stdout
+
+
+def test_without_pdb_nothing_opens(project):
+    done = debugged(project)
+    assert (done.returncode, "here" in done.stdout) == (3, False)
+
+
+def test_the_debugger_opens_where_every_replicate_fails(project):
+    path = project / "experiments" / "fails.py"
+    path.write_text(path.read_text().replace("mean < -0.5", "mean < 9.0"))
+    done = debugged(project, "pdb=true")
+    assert done.returncode == 2
+    assert re.search(r"\('here', -?[\d.]+\)", done.stdout)
+
+
+# ---------------------------------------------------------------- without measures
+def test_a_study_without_measures_has_a_report(project, capsys):
+    path = project / "experiments" / "fine.py"
+    path.write_text(path.read_text().replace('[mean("x")], ', ""))
+    with inside(project):
+        assert main(["experiment=fine", "figures=false", "progress=false", "backend=inline"]) == 0
+        assert (project / "results" / "fine" / "report.html").exists()
+        for command in ("status", "plan", "summarize"):
+            assert main([command, "fine", "progress=false", "backend=inline"]) == 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- the state of a run in a sweep
+def test_a_warning_about_the_numbers_is_in_the_state_of_a_run(project, capsys):
+    with inside(project):
+        assert main(["-m", "experiment=fine,doubtful", "n_rep=1000", *QUIET]) == 0
+    table = capsys.readouterr().out.split("\n\n")[-1]
+    states = {row.split()[0]: " ".join(row.split()[1:]) for row in table.splitlines()[1:-1]}
+    assert states["fine"].startswith("done ")
+    assert re.match(r"done, \d+ warnings? ", states["doubtful"])
+    (summary,) = (project / "results" / "sweeps").glob("*/summary.csv")
+    told = pd.read_csv(summary).set_index("experiment")["state"]
+    assert set(told["fine"]) == {"done"}
+    assert all(state.startswith("done, ") for state in told["doubtful"])
+
+
+# ---------------------------------------------------------------- a message at the end
+def test_a_callback_of_the_docs_gets_folder_estimates_and_warnings(project, capsys):
+    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    recipe = page.partition("## A message when a run ends")[2].partition("\n## ")[0]
+    (module,) = re.findall(r"^```py\n# notify\.py\n(.*?)^```", recipe, re.S | re.M)
+    (config,) = re.findall(r"^```yaml\n# conf/config\.yaml\n(.*?)^```", recipe, re.S | re.M)
+    write(project, {"notify.py": module, "conf/config.yaml": config})
+    with inside(project):
+        assert main(["experiment=fine", *QUIET]) == 0
+        told = capsys.readouterr().out
+        assert "fine ended with status 0" in told
+        assert re.search(r"mean_x.*0\.\d+", told), "estimates"
+        assert main(["experiment=doubtful", "n_rep=1000", *QUIET]) == 0
+        assert re.search(r"doubtful ended with status 0, \d+ warnings: ", capsys.readouterr().out)
+        assert main(["-m", "experiment=fine,doubtful", "n_rep=200", *QUIET]) == 0
+        assert capsys.readouterr().out.count(" ended with status 0") == 2
+
+
+# ---------------------------------------------------------------- paired values
+def test_paired_values_of_the_docs_are_runs_of_a_sweep(tmp_path):
+    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    recipe = page.partition("## Pairs of values in a sweep")[2].partition("\n## ")[0]
+    (text,) = re.findall(r"^```py\n# experiments/paired\.py\n(.*?)^```", recipe, re.S | re.M)
+    (line,) = re.findall(r"^simstudy run -m experiment=paired '(.*?)'$", recipe, re.M)
+    write(tmp_path, {"experiments/__init__.py": "", "experiments/paired.py": text})
+    with inside(tmp_path):
+        assert main(["-m", "experiment=paired", line, *QUIET]) == 0
+    folders = sorted((tmp_path / "results" / "paired" / "runs").iterdir())
+    settings = [json.loads((each / "manifest.json").read_text())["config"] for each in folders]
+    pairs = [each["design"] for each in settings]
+    assert sorted((pair["n"], pair["effect"]) for pair in pairs) == [(20, 0.8), (80, 0.4)]

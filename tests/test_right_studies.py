@@ -1,0 +1,228 @@
+"""Right studies that are no dead end: each runs, or is refused in a line with what works."""
+
+import itertools
+import json
+from dataclasses import dataclass
+
+import pandas as pd
+import pytest
+
+import simstudy
+from simstudy import Rules, Study, from_file, load, publish
+from simstudy.errors import ConfigError, SimstudyError, StoreError, StudyError
+from simstudy.measures import mean, rejection_rate, variance
+from simstudy.output.report import write_index
+
+
+@dataclass(frozen=True)
+class Trial:
+    n: int = 5
+    label: str = "a"
+
+    def draw_one(self, rng):
+        return {"x": rng.normal(0.3, size=self.n)}
+
+
+def average(x):
+    return {"b": x.mean(), "c": x.max()}
+
+
+MEAN = mean("b")
+
+
+def study(methods=None, measures=(MEAN,), **more):
+    methods = methods or {"m": average}
+    return Study("trial", [Trial()], list(measures), methods=methods, **more)
+
+
+# ---------------------------------------------------------------- a refused run leaves nothing
+def test_the_corrected_study_runs_after_a_refused_one(tmp_path):
+    """Nothing is stored before the measures were tried."""
+    with pytest.raises(StudyError, match="column 'd'"):
+        study(measures=[mean("d")]).run(100, out=tmp_path)
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert study().run(100, out=tmp_path).row("mean_b")["n_rep"] == 100
+
+
+# ---------------------------------------------------------------- methods and measures
+def test_options_that_nothing_fills_are_left_empty():
+    def wrapped(x, **options):
+        return {"b": x.mean() + len(options)}
+
+    plain = study({"m": lambda x: {"b": x.mean()}}).run(100)
+    assert (
+        study({"m": wrapped}).run(100).row("mean_b")["estimate"] == plain.row("mean_b")["estimate"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "remedy"),
+    [
+        (0.5, "of type float and not a text: write '0.5'", "0.5"),
+        ("block", "a column of simstudy's own tables: write 'block_'", "block_"),
+        ("a/b", "not allowed to hold /", "a b"),
+        (" ", "blank", "welch"),
+    ],
+)
+def test_a_name_is_refused_with_its_cause_and_a_remedy_that_works(name, cause, remedy):
+    with pytest.raises(StudyError) as refused:
+        study({name: average})
+    assert cause in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert study({remedy: average}).run(50).summary["method"].tolist() == [remedy]
+
+
+def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
+    with pytest.raises(StudyError, match="rename one of them with name='variance_c'"):
+        study(measures=[variance("b"), variance("c")])
+    both = study(measures=[variance("b"), variance("c", name="variance_c")]).run(100)
+    assert both.summary["measure"].tolist() == ["variance", "variance_c"]
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "more", "said"),
+    [
+        ([1, 2], {}, "scenarios has 1 in it: give objects of a class with @dataclass(frozen=True)"),
+        ([Trial], {}, "in it: give objects of a class"),
+        ([Trial()], {"block_size": 10**12}, "block_size=1000000000000: a block is drawn in one"),
+        ([Trial(label="a\ud800")], {}, r"Trial(label='a\ud800') has a letter that no file"),
+    ],
+    ids=["numbers", "class", "block", "surrogate"],
+)
+def test_what_cannot_run_is_one_line(scenarios, more, said):
+    with pytest.raises(SimstudyError) as refused:
+        Study("s", scenarios, methods={"m": average}, measures=[mean("b")], **more)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    str(refused.value).encode()
+
+
+def test_seconds_may_differ_each_time():
+    """A column of computing time is declared, and then nobody is accused.
+
+    Its clock runs slower later on, as on a machine that others use too.
+    """
+    clock = (1e-6 * (1 + n // 50) for n in itertools.count())
+
+    def timed(x):
+        return {"b": x.mean(), "seconds": next(clock)}
+
+    rules = Rules(unrepeatable=("seconds",))
+    measures = [mean("b"), mean("seconds")]
+    declared = study({"m": timed}, measures, rules=rules).run(300).outcome.warnings
+    assert not [text for text in declared if "seconds" in text]
+
+
+# ---------------------------------------------------------------- without measures
+def test_a_study_without_measures_is_published_with_its_replicates(tmp_path):
+    result = study(measures=[]).run(100, out=tmp_path)
+    published = publish(result)
+    page = (published.folder / "report.html").read_text(encoding="utf-8")
+    assert "The study has no measures" in page
+    assert len(load(published.folder).replicates) == 100
+    assert load(published.folder).summary.empty
+    assert write_index(tmp_path).exists()
+
+
+# ---------------------------------------------------------------- remedies that messages give
+def test_the_call_that_a_loaded_result_names_draws_the_figure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def figure(result):
+        from matplotlib.figure import Figure
+
+        return Figure()
+
+    kept = study(figures={"one": figure})
+    publish(kept.run(100, out="center"))
+    publish(kept.run(50, out="center"), "center/trial/runs/n_rep=50", figures=False, report=False)
+    for folder, n_rep in (("center/trial/runs/n_rep=50", 50), ("center/trial", 100)):
+        with pytest.raises(SimstudyError, match="needs the study's code: ") as refused:
+            load(folder).figure("one")
+        call = str(refused.value).partition("code: ")[2].partition(" can")[0]
+        assert eval(call, {"study": kept}) is not None
+        result = eval(call.partition(".figure")[0], {"study": kept})
+        assert (result.outcome.n_blocks, len(result.replicates)) == (0, n_rep)
+
+
+def test_a_search_keeps_its_blocks(tmp_path):
+    power = rejection_rate("reject", name="power")
+    search = study({"m": lambda x: {"reject": x.mean() > 0.5}}, [power])
+    options = {"measure": "power", "target": 0.2, "low": 5, "high": 40, "n_rep": 200}
+    first = search.solve(Trial(), "n", **options, out=tmp_path)
+    assert list(tmp_path.rglob("*.parquet"))
+    assert search.solve(Trial(), "n", **options, out=tmp_path).value == first.value
+
+
+# ---------------------------------------------------------------- tables of others
+TABLE = "rep,method,b\n" + "".join(f"{i},m,{i % 7}\n" for i in range(30))
+ROLES = {"estimate": "b", "truth": 0.0, "method": "method", "rep": "rep"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"# made by R\n{TABLE}", "line 1, '# made by R'"),
+        (f"{TABLE}# the end\n", "line 32, '# the end'"),
+        (TABLE.replace("3,m,3\n", "# half\n3,m,3\n", 1), "line 5, '# half'"),
+    ],
+)
+def test_a_comment_in_a_table_is_named_with_a_remedy_that_works(text, said, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        from_file(path, **ROLES)
+    assert said in str(refused.value)
+    table = pd.read_csv(path, comment="#")
+    assert simstudy.from_frame(table, **ROLES).row("bias")["n_rep"] == 30
+
+
+def test_a_mark_within_a_cell_is_no_comment(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(TABLE.replace(",m,", ",#1,"))
+    assert from_file(path, **ROLES).row("bias", method="#1")["n_rep"] == 30
+
+
+def test_a_second_name_of_a_method_may_be_empty(tmp_path):
+    rows = [
+        f"{i},{m},{i % 7 + k}" for i in range(20) for k, m in enumerate(("CC,", "MI,T", "MI,L"))
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["rep,m1,m2,b", *rows]))
+    summary = from_file(path, **{**ROLES, "method": ["m1", "m2"]}).summary
+    assert set(summary["m1_m2"]) == {"CC", "MI, T", "MI, L"}
+
+
+# ---------------------------------------------------------------- a manifest of a stranger
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replicates_per_scenario": {"a": -1}},
+        {"replicates_per_scenario": -3},
+        {"replicates_per_scenario": {"a": 10, "b": 20}},
+        {"scenarios": None},
+        {"seed": None},
+        {"figures_not_drawn": 5},
+        {"tables_not_made": [1]},
+        {"config": 3},
+    ],
+    ids=str,
+)
+def test_a_strangers_manifest_is_one_line_and_is_written_again(change, tmp_path):
+    result = study(figures={"one": lambda result: None}).run(100, out=tmp_path)
+    options = {"report": False, "only_if_changed": True}
+    path = publish(result, **options).folder / "manifest.json"
+    content = json.loads(path.read_text())
+    changed = {name: value for name, value in {**content, **change}.items() if value is not None}
+    path.write_text(json.dumps(changed))
+    with pytest.raises(StoreError, match="is damaged: ") as refused:
+        _ = load(path.parent).replicates
+    assert "\n" not in str(refused.value)
+    assert write_index(tmp_path).exists()
+    again = study(figures={"one": lambda result: None}).run(100, out=tmp_path)
+    assert publish(again, **options).folder == path.parent
+
+
+def test_every_option_of_a_run_can_be_looked_up():
+    names = set(simstudy.RunOptions.__dataclass_fields__)
+    assert {"n_rep", "seed", "precision", "shard"} < names
