@@ -114,11 +114,12 @@ class StoredReplicates:
         names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
         sizes = self.plan.unit_sizes(self.n_rep)
         found = map_batches(lambda batch: errors_in(batch.table), self.store, sizes, names)
-        return bool(names) and any(found)
+        return bool(names) and any(found) and any(True for _ in self.messages(ERROR))
 
     def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
         for key, n_rep in self.plan.unit_sizes(self.n_rep).items():
-            yield from ((key, at) for at in stored_messages(self.store, key, n_rep, kind))
+            found = stored_messages(self.plan, self.store, key, n_rep, kind)
+            yield from ((key, at) for at in found)
 
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None

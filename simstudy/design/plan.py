@@ -240,7 +240,8 @@ class Rules:
         with the same error, which is most likely a mistake in the study. 1 records those as well,
         for example for a method that cannot work in some scenarios.
     may_be_missing
-        Float columns in which NaN is a result and not a failure.
+        Float columns in which NaN is a result and not a failure. In others, a NaN counts against
+        the measures that read the column.
     warnings_as_failures
         Classes of warnings that count as failures of a replicate, where a function is called for
         each of them (`each_replicate`, `draw_one`). The "error" filters of the process that starts
@@ -355,6 +356,22 @@ class Plan:
         pairs = itertools.product(self.scenarios, self.methods)
         scenarios = tuple(WorkUnit(scenario, method) for scenario, method in pairs)
         return replace(self, scenarios=scenarios, axes=further, methods=())
+
+    def inputs_of(self, names: Iterable[str]) -> set[str]:
+        """Collect columns with those that they are derived from, directly or not."""
+        functions = {derived.name: derived.function for derived in self.derived}
+        ahead, found = [*names], set[str]()
+        while ahead:
+            name = ahead.pop()
+            if name not in found:
+                found.add(name)
+                ahead += read_by(functions[name]) if name in functions else ()
+        return found
+
+    @cached_property
+    def columns_read(self) -> frozenset[str]:
+        """The columns that measures read, with those that these are derived from."""
+        return frozenset(self.inputs_of(itertools.chain.from_iterable(self.reads.values())))
 
     @property
     def methods_axis(self) -> str:

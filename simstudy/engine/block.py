@@ -12,7 +12,6 @@ from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Plan, WorkUnit
 from simstudy.engine.columns import (
-    MISSING,
     apply_derived_columns,
     check_columns_read,
     count_failed,
@@ -31,10 +30,17 @@ from simstudy.engine.graceful_stop import (
     time_limit,
     timeout_message,
 )
-from simstudy.engine.independence import check_rows, check_shared, check_streams
+from simstudy.engine.independence import (
+    check_rows,
+    check_shared,
+    check_streams,
+    one_replicate,
+    refuse_transposed,
+)
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
+    EachReplicate,
     call_method,
     checked_data,
     checksums,
@@ -42,6 +48,7 @@ from simstudy.engine.methods import (
     has_rows,
     recorded_warnings,
     refuse_changed_data,
+    release_arrays,
 )
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
@@ -54,7 +61,8 @@ from simstudy.errors import (
     listening_to_errors,
 )
 from simstudy.provenance.scenario_id import identity
-from simstudy.store.arrow_schema import ERROR, Block
+from simstudy.store.arrow_schema import ERROR, MISSING, Block
+from simstudy.store.columns import counted_errors
 
 
 class Address(NamedTuple):
@@ -106,7 +114,7 @@ def draw_block(
             drawn = draw_columns(plan, scenario, index, cache, context)
             columns = apply_derived_columns(plan, scenario, drawn)
             if context.refuses_all_failed:
-                _refuse_nothing_but_nan(columns)
+                _refuse_nothing_but_nan(plan, columns)
             check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
@@ -126,12 +134,12 @@ def draw_block(
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
         return failed_block(plan, scenario, index, reason(error), machine=machine)
     key = plan.key_of(scenario)
-    return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
+    return Block(scenario, index, columns, count_failed(plan, columns.get(ERROR)), key)
 
 
-def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
+def _refuse_nothing_but_nan(plan: Plan, columns: Mapping[str, np.ndarray]) -> None:
     """Refuse a first block in which one column is NaN in every cell: a mistake in the study."""
-    texts = set(np.ravel(columns[ERROR])) if ERROR in columns else set()
+    texts = set(np.ravel(counted_errors(plan, columns[ERROR]))) if ERROR in columns else set()
     text = texts.pop() if len(texts) == 1 else None
     if text and str(text).startswith(MISSING):
         raise StudyError(
@@ -171,11 +179,17 @@ def draw_columns(
                 hashes = checksums(data) if index == 0 else {}
                 raw = call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
                 refuse_changed_data(scenario.method.name, hashes, data)
+                if not isinstance(scenario.method.function, EachReplicate):
+                    again = plan.streams(scenario, index)
+                    alone = partial(call_method, scenario, one_replicate(data), again, 1)
+                    refuse_transposed(context, plan, raw, alone)
                 check_rows(context, plan, scenario, streams, data, raw)
                 drawn = drawn_columns(plan, scenario.method, data, raw)
             else:
                 raw = scenario.simulate(streams, n_rep)
                 check_streams(context, scenario, streams, raw, n_rep)
+                again = plan.streams(scenario, index)
+                refuse_transposed(context, plan, raw, partial(scenario.simulate, again, 1))
         finally:
             _refuse_changed(scenario, before)
     if not isinstance(scenario, WorkUnit):
@@ -274,13 +288,18 @@ def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockCont
         draw = partial(drawn_one_by_one, scenario, streams, n_rep, context)
     else:
         draw = partial(scenario.draw, streams, n_rep)
+    release_arrays()
     filters = context.warning_filters if hasattr(scenario, "draw_one") else ()
     recorded = recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
     with np.errstate(), recorded:
         data = checked_data(scenario, draw(), n_rep)
     check_streams(context, scenario, streams, data, n_rep)
-    check_shared(context, data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
-    return data
+
+    def draw_other() -> Any:
+        release_arrays()
+        return scenario.draw(plan.streams(scenario, index + 1), n_rep)
+
+    return check_shared(context, data, draw_other)
 
 
 def _refuse_changed(scenario: Scenario, before: str) -> None:

@@ -48,6 +48,7 @@ from simstudy.store.arrow_schema import (
     CELL_ERROR,
     CONVERGED,
     ERROR,
+    MISSING,
     REP,
     SCENARIO,
     WARNING,
@@ -56,7 +57,7 @@ from simstudy.store.arrow_schema import (
     failed_cells,
     has_text,
 )
-from simstudy.store.columns import nan_where_failed
+from simstudy.store.columns import counted_errors, nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.validation import refuse_inexact, unmasked
 
@@ -66,7 +67,6 @@ STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
 """Names of stored columns that a study cannot return."""
 FLOAT = np.dtype(float)
 MAX_BYTES = 8  # of the widest numbers that a table stores
-MISSING = "NaN in "  # beginning of the error text of a replicate without a value
 
 
 def validate_columns(
@@ -238,20 +238,31 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
 
 
 def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
+    """Add a column with NaN to the errors; a replicate may have NaN in several."""
     text = np.full(missing.shape, None, dtype=object)
     text[missing] = f"{MISSING}{name}"
     if errors is None:
         return text
     n_dims = max(errors.ndim, text.ndim)
-    errors, text = (x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
-    return np.where(has_text(errors), errors, text)
+    errors, text = np.broadcast_arrays(
+        *(x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
+    )
+    joined = [
+        other if error is None else f"{error}, {name}" if other and _is_nan(error) else error
+        for error, other in zip(errors.flat, text.flat, strict=True)
+    ]
+    return np.array([*joined, None], dtype=object)[:-1].reshape(errors.shape)
 
 
-def count_failed(errors: np.ndarray | None) -> int:
-    """Count the replicates with an error in any cell."""
+def _is_nan(error: str) -> bool:
+    return error.startswith(MISSING)
+
+
+def count_failed(plan: Plan, errors: np.ndarray | None) -> int:
+    """Count the replicates that failed in any cell."""
     if errors is None:
         return 0
-    return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
+    return int(has_text(counted_errors(plan, errors)).reshape(len(errors), -1).any(axis=1).sum())
 
 
 # ---------------------------------------------------------------- one value for a whole block
@@ -371,7 +382,7 @@ def derived_column(
         )
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
-    void = failed_cell_mask(made, failed_cells(columns))
+    void = failed_cell_mask(made, failed_cells(columns, plan.inputs_of(read_by(derived.function))))
     nothing: Any = np.nan if is_number else None
     return made if void is None else np.where(void, nothing, made)
 

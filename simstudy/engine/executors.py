@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from simstudy.engine.error_policy import OnRow
 from simstudy.engine.graceful_stop import deferred, handlers_of, is_worker, mark_as_worker
+from simstudy.engine.methods import release_arrays
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
@@ -354,6 +355,7 @@ def packed(task: object) -> bytes:
     """
     from joblib.externals.loky.backend.reduction import dumps
 
+    release_arrays()  # an array of a script is sent with its flags
     try:
         return bytes(dumps(task, reducers=SENT_EMPTY))
     except Exception as error:  # pickling may raise anything

@@ -22,7 +22,7 @@ import pyarrow as pa
 from simstudy.design.plan import Plan, WorkUnit, parameters_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
-from simstudy.engine.methods import EachReplicate, call_method
+from simstudy.engine.methods import EachReplicate, call_method, read_only
 from simstudy.errors import StudyError
 from simstudy.lazy import pc, special
 from simstudy.provenance.streams import Streams
@@ -69,7 +69,7 @@ def check_shared(
     context: BlockContext,
     data: Mapping[str, Any],
     draw_other: Callable[[], Mapping[str, Any]],
-) -> None:
+) -> Mapping[str, Any]:
     """Record a random array that is the same for all replicates of a block.
 
     Parameters
@@ -78,17 +78,22 @@ def check_shared(
         Data that `draw` returned.
     draw_other
         Function that draws another block: a fixed design is the same there, a random one is not.
+
+    Returns
+    -------
+    Mapping
+        The data; copies if another block was drawn, which may fill the same arrays again.
     """
     events = context.rng_events
-    if events is None:
-        return
-    alike = [name for name, array in data.items() if _is_repeated(array)]
-    if not alike:
-        return
+    alike = [] if events is None else [n for n, array in data.items() if _is_repeated(array)]
+    if events is None or not alike:
+        return data
+    kept = {n: x.copy(order="K") if type(x) is np.ndarray else x for n, x in data.items()}
     with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
         other = draw_other()
-        if any(not np.array_equal(data[name], other[name]) for name in alike):
+        if any(not np.array_equal(kept[name], other[name]) for name in alike):
             events[SHARED] = None
+    return {name: read_only(value) for name, value in kept.items()}
 
 
 def _is_repeated(array: Any) -> bool:
@@ -97,6 +102,58 @@ def _is_repeated(array: Any) -> bool:
         return False
     is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
     return is_drawn and bool((array == array[:1]).all())
+
+
+# ---------------------------------------------------------------- the axis of replicates
+def refuse_transposed(
+    context: BlockContext, plan: Plan, raw: Any, analyse_one: Callable[[], Any]
+) -> None:
+    """Refuse a column whose replicates are not on the first axis, but on one of the same length.
+
+    Such a column has an allowed shape, as `np.quantile(x, levels, axis=1)` with as many levels as
+    replicates in a block. The shape for one replicate alone tells it.
+
+    Parameters
+    ----------
+    raw
+        What `simulate` or a method returned for the whole block.
+    analyse_one
+        Function that returns the same for one replicate.
+
+    Raises
+    ------
+    StudyError
+        If the length of another axis is that of the replicates.
+    """
+    size = plan.block_size
+    if context.rng_events is None or not isinstance(raw, Mapping) or size < 2:
+        return
+    square = [
+        name
+        for name, column in raw.items()
+        if isinstance(column, np.ndarray) and len(column.shape) > 1 and size in column.shape[1:]
+    ]
+    try:
+        alone = analyse_one() if square else {}
+    except Exception:  # a method may need more than one replicate
+        return
+    for name in square:
+        full, one = raw[name].shape, np.shape(alone.get(name, 0.0))
+        moved = [at for at in range(1, len(one)) if (*full[:at], 1, *full[at + 1 :]) == one]
+        if moved and one[0] == full[0] == size:
+            right = list(one)
+            right[0], right[moved[0]] = 1, size
+            raise StudyError(
+                f"column {name!r} has its replicates on axis {moved[0]}, not on the first: for one "
+                f"replicate its shape is {one}, where {tuple(right)} is asked. Return "
+                f"np.moveaxis({name}, {moved[0]}, 0)."
+            )
+
+
+def one_replicate(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the first replicate of the data of a block."""
+    is_rows = {n: isinstance(x, np.ndarray) and x.ndim > 0 for n, x in data.items()}
+    return {name: x[:1] if is_rows[name] else x for name, x in data.items()}
 
 
 # ---------------------------------------------------------------- rows that depend on each other
@@ -229,14 +286,14 @@ def odd_spreads(
             continue
         names = sorted({name for names in plan.reads.values() for name in names})
         table = store.read(key, n_blocks * plan.block_size, names)
-        for name, values in _columns(plan, table):
+        for name, values in tested_columns(plan, table):
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
             found.append((Spread(key, name, ratio), p_value))
     return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
 
 
-def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
+def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         if name in plan.rules.unrepeatable:  # seconds follow the load of the machine
@@ -281,11 +338,11 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     ----------
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
-    if len(counts) < 2:
+    ranks = ranks_of(values)
+    n_values = len(np.unique(ranks))
+    if n_values < 2:
         return 1.0, 1.0
-    if (values == values[0]).all() and len(counts) >= MIN_VALUES:
+    if (values == values[0]).all() and n_values >= MIN_VALUES:
         return 0.0, 0.0
     scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
     groups = _joined(scores)
@@ -294,6 +351,13 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
         return 1.0, 1.0
     statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
     return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
+
+
+def ranks_of(values: np.ndarray) -> np.ndarray:
+    """Rank values; equal ones have their mean rank."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    means = counts.cumsum() - (counts - 1) / 2
+    return np.asarray(means[places].reshape(values.shape))
 
 
 def _joined(scores: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ from simstudy.engine.graceful_stop import (
     timeout_message,
 )
 from simstudy.engine.independence import odd_spreads
+from simstudy.engine.pilot import Pilot, draw_pilot
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
@@ -462,7 +463,18 @@ class Loop:
             block_seconds=self.stats.seconds_per_block,
         )
         self.monitor.note_repeated(found)
-        if found.other or found.unchecked:
+        pilot = Pilot()
+        if not self.store.label:  # the run that joins the shares has all blocks
+            pilot = draw_pilot(
+                self.plan,
+                self.store,
+                keys,
+                code=self.provenance.expected,
+                run_seconds=self.stats.seconds,
+                seconds=found.seconds_left,
+            )
+        self.stats.notes += self.monitor.note_pilot(pilot)
+        if found.other or found.unchecked or pilot.spreads or pilot.unchecked:
             self._write_record()
 
     def _check_independent(self) -> None:

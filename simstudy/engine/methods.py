@@ -12,10 +12,12 @@ import copy
 import hashlib
 import inspect
 import itertools
+import pickle
 import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -121,7 +123,8 @@ def drawn_one_by_one(
     """Call `draw_one` for each replicate, each time with another generator.
 
     If a call raises, its replicate has failed; if all calls raise, so does this function. Data may
-    differ in size between replicates. A value that is not a dict gets the name `data`.
+    differ in size between replicates. A value that is not a dict gets the name `data`. What a call
+    returns is copied at once, since the next call may fill the same array or table again.
 
     Raises
     ------
@@ -130,6 +133,7 @@ def drawn_one_by_one(
     """
     drawn: list[Mapping[str, Any]] = []
     failed: dict[int, Exception] = {}
+    last: dict[str, tuple[Any, Any]] = {}  # what was returned last, and its copy
     for row in range(n_rep):
         try:
             returned = scenario.draw_one(streams.of_replicate(row))
@@ -138,8 +142,10 @@ def drawn_one_by_one(
                 raise
             failed[row] = error
             returned = None
-        is_by_name = isinstance(returned, Mapping)
-        drawn.append(returned if is_by_name else {} if row in failed else {"data": returned})
+        named = returned if isinstance(returned, Mapping) else {"data": returned}
+        own = {} if row in failed else {name: _own(v, last.get(name)) for name, v in named.items()}
+        last = {name: (named[name], value) for name, value in own.items()}
+        drawn.append(own)
     if len(failed) == n_rep:
         raise failed[0]
     names = next(each.keys() for row, each in enumerate(drawn) if row not in failed)
@@ -149,8 +155,32 @@ def drawn_one_by_one(
                 f"draw_one returned {', '.join(map(str, each)) or 'nothing'} for one replicate and "
                 f"{', '.join(map(str, names))} for others: return the same names each time."
             )
-    data = {name: Rows([_read_only(each.get(name)) for each in drawn]) for name in names}
-    return OneByOne(data, failed)
+    return OneByOne({name: Rows([each.get(name) for each in drawn]) for name in names}, failed)
+
+
+def _own(value: Any, last: tuple[Any, Any] | None) -> Any:
+    """Copy a value that its maker could change; one that was returned before is copied once."""
+    if isinstance(value, IMMUTABLE) and not isinstance(value, np.void):
+        return value
+    if type(value) is tuple:
+        return tuple(_own(each, None) for each in value)
+    if last is not None and value is last[0] and _is_equal(value, last[1]):
+        return last[1]
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        made = value.copy(order="K")
+        made.flags.writeable = False
+        return made.view()  # a method cannot make it writable
+    return _copy(value)
+
+
+def _is_equal(value: Any, copied: Any) -> bool:
+    """Whether a value is what its copy is."""
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        return bool(value.shape == copied.shape and value.tobytes() == copied.tobytes())
+    try:
+        return pickle.dumps(value) == pickle.dumps(copied)
+    except Exception:  # an object without a content that could be compared
+        return False
 
 
 def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
@@ -166,7 +196,7 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
         _refuse_shape(name, value, n_rep)
     if isinstance(raw, OneByOne):
         return raw
-    return {name: _read_only(value) for name, value in raw.items()}
+    return {name: read_only(value) for name, value in raw.items()}
 
 
 def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
@@ -193,17 +223,30 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
         )
 
 
-def _read_only(value: Any) -> Any:
+_frozen: list[weakref.ref[np.ndarray]] = []
+"""Arrays that `draw` returned and may keep, to fill them again for the next block."""
+
+
+def read_only(value: Any) -> Any:
     """Make arrays, and arrays in tuples, read-only, so that a method cannot make them writable."""
     if type(value) is tuple:
-        return tuple(map(_read_only, value))
+        return tuple(map(read_only, value))
     if type(value) is not np.ndarray:
         return value
-    if value.base is None:
+    if value.base is None and value.flags.writeable:
         value.flags.writeable = False
+        _frozen.append(weakref.ref(value))
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+def release_arrays() -> None:
+    """Make the arrays of earlier blocks writable again, for a `draw` that fills them again."""
+    while _frozen:
+        array = _frozen.pop()()
+        if array is not None:
+            array.flags.writeable = True
 
 
 def checksums(data: Data) -> dict[str, bytes]:
@@ -286,7 +329,7 @@ class DatasetCache:
             finally:
                 self.seconds += time.perf_counter() - start
             if not all(map(_is_fixed, data.values())):
-                return _copied(data)
+                return data if isinstance(data, OneByOne) else _copied(data)
             self._of, self._data = (scenario, block), data
         return self._data
 
@@ -693,7 +736,7 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
             raise ReturnedError(
                 f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
             )
-        return value, value.shape
+        return value.copy(), value.shape  # the method may fill the same array again
     shape = tuple(map(len, axes.values()))
     if axes and value.shape == shape and is_numeric:
         return value.astype(float), shape

@@ -35,7 +35,7 @@ from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import OWN_VALUES, Provenance
 
-LAYOUT = 4  # version of the stored rows: add 1 if the same columns are stored differently
+LAYOUT = 5  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
 

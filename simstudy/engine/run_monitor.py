@@ -10,6 +10,7 @@ from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
 from simstudy.engine.columns import refuse_other_constants
 from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
+from simstudy.engine.pilot import Pilot
 from simstudy.engine.progress import Progress
 from simstudy.engine.second_draw import Repeated
 from simstudy.engine.tasks import TaskResult
@@ -19,6 +20,7 @@ from simstudy.store.run_records import BlockTimings
 MAX_WARNINGS = 1000  # warnings to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, ALIKE, UNREPEATABLE = "generators", "alike", "unrepeatable"
 NOT_INDEPENDENT, UNREAD, NOT_CHECKED = "not independent", "unread", "not checked"
+NO_PILOT = "no pilot"
 MESSAGES = {
     NO_STREAMS: (
         "uses none of its random streams, but its replicates differ: replace other generators, "
@@ -124,8 +126,29 @@ class RunMonitor:
                 f"{self.plan.keys[key]!r}: block means of {column} vary {ratio:.3g} times as much "
                 "as those of independent replicates, so every Monte Carlo error is wrong. Look "
                 "for random numbers that all replicates of a block share (a size without n_rep), "
-                "or that are the same in each block",
+                "or that are the same in each block. If replicates depend on each other on "
+                "purpose, say in groups of how many: Rules(group_size=...)",
             )
+
+    def note_pilot(self, pilot: Pilot) -> list[str]:
+        """Warn of what a pilot found and did not check; return what it could see, in a line."""
+        self.note_spreads(pilot.spreads)
+        if pilot.unchecked:
+            self.warn(
+                NO_PILOT,
+                next(iter(self.plan.keys), ""),
+                f"not checked: whether replicates of {first_few(pilot.unchecked)} depend on each "
+                f"other ({pilot.why}). study.check() takes the time for it",
+            )
+        not_tested = f"not tested: {first_few(pilot.unseen)}" if pilot.unseen else ""
+        could_see = (
+            "a pilot of 20 blocks would have found a random number that replicates share if it "
+            f"varies {pilot.least:.2g} times as much as a replicate"
+            if pilot.least
+            else ""
+        )
+        text = "; ".join(filter(None, [could_see, not_tested]))
+        return [f"independence of replicates: {text}"] if text else []
 
     def note_repeated(self, found: Repeated) -> None:
         """Warn of columns that another process draws otherwise, and of what was not checked."""

@@ -17,9 +17,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,7 @@ MIN_ROWS = 2  # replicates to draw again, if each has a generator of its own
 HASH_SEED = "1"
 IDLE_SECONDS = 300.0  # time without a check after which the process ends
 
+Answer = TypeVar("Answer")
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
 
@@ -66,11 +67,14 @@ class Repeated(NamedTuple):
         Scenario classes or methods of which nothing was drawn again.
     why
         Why not.
+    seconds_left
+        Processor time that is left for the pilot.
     """
 
     other: Mapping[str, list[str]]
     unchecked: Sequence[str] = ()
     why: str = ""
+    seconds_left: float = 0.0
 
 
 class _Order(NamedTuple):
@@ -126,8 +130,8 @@ def check_repeatable(
     """
     seconds = left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
     for_more = max(MORE_SECONDS, PART_OF_RUN * run_seconds)
-    order = _last_of_each_kind_first(plan, keys)
-    kinds = {key: _kind_of(plan, key) for key in order}
+    order = last_of_each_kind_first(plan, keys)
+    kinds = {key: kind_of(plan, key) for key in order}
     share = left / max(1, len(set(kinds.values())))
     found: dict[str, list[str]] = {}
     done, why = set(), ""
@@ -139,7 +143,7 @@ def check_repeatable(
             continue
         drawn = _order(plan, store, key, code, share, left, block_seconds.get(key, 0.0))
         try:
-            answer = _redrawn(packed(drawn), left)
+            answer = in_other_process(_digests_here, packed(drawn), left)
         except Exception as error:  # the study cannot be sent, the process has ended or hangs
             why = why or describe(error) or "it took too long"
             break
@@ -155,21 +159,21 @@ def check_repeatable(
         if differing := [name for name, digest in made if stored.get(name) != digest]:
             found[key] = differing
     unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
-    return Repeated(found, unchecked, why)
+    return Repeated(found, unchecked, why, left)
 
 
-def _kind_of(plan: Plan, key: str) -> str:
+def kind_of(plan: Plan, key: str) -> str:
     drawn = plan.keys[key]
     kind = type(base_scenario(drawn)).__name__
     return f"method {method_of(drawn)} of {kind}" if method_of(drawn) else kind
 
 
-def _last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
+def last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
     """Order keys so that each scenario class and each method comes early, the last ones first."""
     n_of_kind, order = Counter[str](), dict[str, int]()
     for key in reversed(list(keys)):
-        n_of_kind[_kind_of(plan, key)] += 1
-        order[key] = n_of_kind[_kind_of(plan, key)]
+        n_of_kind[kind_of(plan, key)] += 1
+        order[key] = n_of_kind[kind_of(plan, key)]
     return sorted(order, key=order.__getitem__)
 
 
@@ -244,8 +248,15 @@ _pools: dict[int, Any] = {}
 atexit.register(_pools.clear)  # a pool that lives until Python takes modules apart prints an error
 
 
-def _redrawn(payload: bytes, seconds: float) -> _Answer:
-    """Draw a block in the other process.
+def in_other_process(draw: Callable[[bytes], Answer], payload: bytes, seconds: float) -> Answer:
+    """Draw blocks in the other process.
+
+    Parameters
+    ----------
+    draw
+        Function that reads the payload, whose first item is the code that must be loaded.
+    seconds
+        Processor time for it.
 
     Raises
     ------
@@ -260,8 +271,8 @@ def _redrawn(payload: bytes, seconds: float) -> _Answer:
                 future = _pool().submit(_imported, payload, tuple(sys.path))
             future.result(START_SECONDS)
             with deaf_to_interrupts():
-                future = _pool().submit(_digests_here, payload)
-            found: _Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
+                future = _pool().submit(draw, payload)
+            found: Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
         except BaseException as error:
             until_taken(future)
             if pool := _pools.pop(os.getpid(), None):  # none if it could not be made
@@ -305,7 +316,7 @@ def _imported(payload: bytes, paths: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _processor_time(seconds: float) -> Iterator[None]:
+def processor_time(seconds: float) -> Iterator[None]:
     """Raise `BlockTimeoutError` when the context has used this processor time, in seconds."""
 
     def stop(*_: Any) -> None:
@@ -331,7 +342,7 @@ def _digests_here(payload: bytes) -> _Answer:
         return _Answer(digests, time.process_time() - began, why)
 
     try:
-        with single_threaded(), _processor_time(order.seconds):
+        with single_threaded(), processor_time(order.seconds):
             for number in (order.before, order.block):
                 if number is not None:
                     block = draw_block(plan, scenario, number)

@@ -29,7 +29,7 @@ from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
 from simstudy.store.blocks import Store
-from simstudy.store.columns import failed_replicates
+from simstudy.store.columns import counted_errors, failed_replicates
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -168,15 +168,14 @@ def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) 
     """Choose the requested blocks that are stored with a failure."""
     size, failed = plan.block_size, dict[str, np.ndarray]()
     for key in plan.keys:
-        numbers = failed_replicates(store, key, n_blocks[key], size) // size
+        numbers = failed_replicates(plan, store, key, n_blocks[key]) // size
         failed[key] = np.isin(np.arange(n_blocks[key]), numbers)
     return BlockSet(plan, failed)
 
 
 def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
     """Count the stored replicates that failed, by key."""
-    size = plan.block_size
-    return {key: len(failed_replicates(store, key, n_blocks[key], size)) for key in plan.keys}
+    return {key: len(failed_replicates(plan, store, key, n_blocks[key])) for key in plan.keys}
 
 
 def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:
@@ -389,7 +388,7 @@ def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] |
     size = task.plan.block_size
     for block in blocks:
         if block.n_failed:
-            errors = block.columns[ERROR].reshape(size, -1)
+            errors = counted_errors(task.plan, block.columns[ERROR]).reshape(size, -1)
             row, cell = np.argwhere(has_text(errors))[0]
             return Address(block.key, block.number * size + int(row)), errors[row, cell]
     return None

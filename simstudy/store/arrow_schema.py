@@ -7,7 +7,7 @@ A vector has a list of the scenario's length per row; with axes, a list of such 
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ CELL_ERROR = "error_in_cell"  # errors of its cells, as a list
 SCENARIO, REP = "scenario", "rep"  # key of the scenario, number of the replicate
 WARNING = "warning"  # warnings of a method that returned; they may explain a NaN
 NOT_COMPARED = frozenset({SCENARIO, REP, ERROR, WARNING})  # texts may hold addresses in memory
+MISSING = "NaN in "  # beginning of the text for a replicate with NaN, before names of columns
 CONVERGED = "converged"  # column made by the engine: 1, or NaN in failed cells
 RESERVED = (SCENARIO, REP, CELL_ERROR)
 
@@ -64,14 +65,14 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
     first = np.array([block.number for block in blocks], dtype=np.int64) * size
     rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
     arrays = {SCENARIO: _repeated(blocks[0].key, len(rep)), REP: _arrow(rep)}
-    failed = failed_cells(columns)
     for name in columns:
         full = _values_of_blocks([block.columns[name] for block in blocks], size)
         if name == ERROR:
             arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
         n_inner = int(name in plan.rules.vectors)
-        void = failed_cell_mask(full, failed, n_inner=n_inner) if name != WARNING else None
+        failed = failed_cells(columns, (name,)) if name != WARNING else None
+        void = failed_cell_mask(full, failed, n_inner=n_inner)
         arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)
 
@@ -126,9 +127,30 @@ def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
     return pa.ListArray.from_arrays(_arrow(offsets), values)
 
 
-def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Find the failed replicates `(rep,)` or cells `(rep, *axes)`; None if there are none."""
-    return has_text(columns[ERROR]) if ERROR in columns else None
+def failed_cells(
+    columns: Mapping[str, np.ndarray], read: Collection[str] = ()
+) -> np.ndarray | None:
+    """Find the failed replicates `(rep,)` or cells `(rep, *axes)`; None if there are none.
+
+    Parameters
+    ----------
+    read
+        Columns in which NaN is a failure.
+    """
+    return is_failure(columns[ERROR], read) if ERROR in columns else None
+
+
+def is_failure(errors: np.ndarray, read: Collection[str]) -> np.ndarray:
+    """Find the errors, and the texts about NaN in one of some columns."""
+    counts = {text: text is not None and _counts(text, read) for text in set(errors.flat)}
+    return np.array([counts[text] for text in errors.flat], dtype=bool).reshape(errors.shape)
+
+
+def _counts(text: str, read: Collection[str]) -> bool:
+    if not text.startswith(MISSING):
+        return True
+    names = text.removeprefix(MISSING)
+    return any(name in read for name in (names, *names.split(", ")))
 
 
 def failed_cell_mask(

@@ -18,6 +18,7 @@ from simstudy.store.arrow_schema import (
     failed_cell_mask,
     failed_cells,
     has_text,
+    is_failure,
 )
 from simstudy.store.blocks import Store
 
@@ -60,7 +61,7 @@ def _read_back(
     if name == CONVERGED:
         return np.where(_failed(plan, table), np.nan, 1.0)
     if name == ERROR:
-        return _errors(plan, table)
+        return counted_errors(plan, _errors(plan, table))
     if name in table.column_names:
         return _of_stored(plan, table.column(name), is_vector=name in plan.rules.vectors)
     if _nothing_came_back(table):
@@ -202,11 +203,24 @@ def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
     return wide.reshape(-1, *plan.shape)
 
 
+def counted_errors(plan: Plan, errors: np.ndarray) -> np.ndarray:
+    """Return the errors that are failures, without NaN in columns that no measure reads.
+
+    If measures read no column that was returned, NaN is a failure in every column.
+    """
+    read = plan.columns_read - {CONVERGED}
+    if not read or not errors.size:
+        return errors
+    counted = errors.copy()
+    counted[~is_failure(errors, read)] = None
+    return counted
+
+
 def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
     """Find failed cells, shape `(rep, *axes)`; a failed replicate fails in every cell."""
     if not errors_in(table):
         return np.zeros((len(table), *plan.shape), dtype=bool)
-    failed = has_text(_errors(plan, table))
+    failed = has_text(counted_errors(plan, _errors(plan, table)))
     wide = failed.reshape(failed.shape + (1,) * (1 + len(plan.shape) - failed.ndim))
     return np.broadcast_to(wide, (len(table), *plan.shape))
 
@@ -242,7 +256,7 @@ class Message(NamedTuple):
     text: str
 
 
-def stored_messages(store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
+def stored_messages(plan: Plan, store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
     """Yield the messages of a scenario's first replicates, in order.
 
     Parameters
@@ -256,7 +270,8 @@ def stored_messages(store: Store, key: str, n_rep: int, name: str) -> Iterator[M
     table = store.read(key, n_rep, names)
     for column in MESSAGE_COLUMNS[name]:
         if column in table.column_names:
-            yield from messages_in(texts_of(table, column))
+            texts = texts_of(table, column)
+            yield from messages_in(counted_errors(plan, texts) if name == ERROR else texts)
 
 
 def messages_in(texts: np.ndarray) -> Iterator[Message]:
@@ -266,8 +281,8 @@ def messages_in(texts: np.ndarray) -> Iterator[Message]:
         yield Message(rep, cell if texts.ndim > 1 else WHOLE_REPLICATE, cells[rep, cell])
 
 
-def failed_replicates(store: Store, key: str, n_blocks: int, block_size: int) -> np.ndarray:
+def failed_replicates(plan: Plan, store: Store, key: str, n_blocks: int) -> np.ndarray:
     """List the failed replicates in a scenario's first blocks, up to the first missing block."""
-    n_rep = min(n_blocks, store.n_blocks(key)) * block_size
-    failed = {at.rep for at in stored_messages(store, key, n_rep, ERROR)}
+    n_rep = min(n_blocks, store.n_blocks(key)) * plan.block_size
+    failed = {at.rep for at in stored_messages(plan, store, key, n_rep, ERROR)}
     return np.array(sorted(failed), dtype=int)

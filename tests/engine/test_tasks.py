@@ -48,7 +48,7 @@ def test_blocks_that_the_machine_made_fail_are_drawn_again(tmp_path):
     whole.store.scan()
     assert job in list(blocks_of(whole, 2))
     assert other not in list(blocks_of(whole, 2))
-    failed = failed_replicates(whole.store, other.key, 2, PLAN.block_size)
+    failed = failed_replicates(PLAN.work_units, whole.store, other.key, 2)
     np.testing.assert_array_equal(failed, np.arange(PLAN.block_size))
 
 

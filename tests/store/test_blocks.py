@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.analysis.estimates import side_by_side
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
 from simstudy.store import blocks, compaction
 from simstudy.store import files as stored_files
@@ -88,9 +89,10 @@ def test_of_rows_those_with_an_error(tmp_path):
     for first in (0, 2, 4):
         write(tmp_path, ("b", first, 2))
     store = open_store(tmp_path)
-    assert failed_replicates(store, "b", 8, ROWS).tolist() == [3 * ROWS + 2]
-    assert failed_replicates(store, "b", 3, ROWS).size == 0
-    assert failed_replicates(store, "never", 2, ROWS).size == 0
+    plan = Plan("toy", 1, (), {}, ROWS)
+    assert failed_replicates(plan, store, "b", 8).tolist() == [3 * ROWS + 2]
+    assert failed_replicates(plan, store, "b", 3).size == 0
+    assert failed_replicates(plan, store, "never", 2).size == 0
 
 
 # ---------------------------------------------------------------- damage

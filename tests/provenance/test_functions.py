@@ -1,0 +1,120 @@
+"""Code counts by what it does; its form, docstrings and annotations do not."""
+
+import pytest
+
+from simstudy.provenance.functions import Import, code_in, compiled, definition_of
+
+
+def function(text):
+    space: dict = {}
+    exec(text, space)
+    return next(value for name, value in reversed(space.items()) if not name.startswith("__"))
+
+
+def digest(text):
+    return definition_of(function(text).__code__).digest
+
+
+PLAIN = "def f(x):\n    y = x + 1.0\n    return y * 2"
+SAME = {
+    "another name": PLAIN.replace("f(", "other("),
+    "a docstring": 'def f(x):\n    """Twice."""\n    y = x + 1.0\n    return y * 2',
+    "annotations": "def f(x: int) -> float:\n    y: float = x + 1.0\n    return y * 2",
+    "layout": "def f(x):\n\n    y = (\n        x\n        + 1.00\n    )  # one\n    return y * 2",
+    "its place": "\n\n\na = 1\n" + PLAIN,
+}
+OTHER = {
+    "a constant": PLAIN.replace("1.0", "1.5"),
+    "a type": PLAIN.replace("1.0", "1"),
+    "an operator": PLAIN.replace("*", "//"),
+    "an argument": PLAIN.replace("f(x)", "f(x, z=0)"),
+    "an argument by name": PLAIN.replace("f(x)", "f(x, *, z=0)"),
+    "any arguments": PLAIN.replace("f(x)", "f(x, *z)"),
+    "a print": PLAIN.replace("return", "print(y)\n    return"),
+}
+
+
+@pytest.mark.parametrize("change", SAME)
+def test_form_does_not_count(change):
+    assert digest(SAME[change]) == digest(PLAIN)
+
+
+@pytest.mark.parametrize("change", OTHER)
+def test_what_it_does_counts(change):
+    assert digest(OTHER[change]) != digest(PLAIN)
+
+
+INNER = "def f(a):\n    b = a\n    def g(x, y=2, *, z=3):\n        return x + b\n    return g"
+ANNOTATED = INNER.replace(
+    "(x, y=2, *, z=3)", '(x: int, y: "list[str]"=2, *, z: dict[str, m.T(1, k=2)]=3) -> m.F[1]'
+)
+
+
+def test_annotations_of_functions_inside_do_not_count_and_their_names_are_not_read():
+    plain, annotated = (definition_of(function(text).__code__) for text in (INNER, ANNOTATED))
+    assert annotated == plain
+    assert digest(INNER.replace("z=3", "z=4")) != digest(INNER)
+
+
+def test_frozen_sets_have_one_order():
+    text = 'def f(x):\n    return x in {"a", "b", "c", "d"}'
+    assert digest(text) == digest(text.replace('"a", "b"', '"b", "a"'))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("try:\n        return x\n    finally:\n        c()", "try: return x\n    finally: c()"),
+        ("with c():\n        return x", "with c(): return x"),
+        ("if x:\n        pass\n    return 1", "if x: pass\n    return 1"),
+    ],
+)
+def test_blocks_on_one_line(one, other):
+    assert digest(f"def f(x):\n    {one}") == digest(f"def f(x):\n    {other}")
+
+
+def test_handlers_count():
+    text = "def f(x):\n    try:\n        return c(x)\n    except KeyError:\n        return 0"
+    assert digest(text) != digest(text.replace("KeyError", "ValueError"))
+    assert digest(text) != digest("def f(x):\n    return c(x)")
+
+
+NAMES = """
+def f(x):
+    import os.path
+    from . import helper
+    from ..base import (one, two)
+    rng = np.random.default_rng(SEED)
+    other = np.random.default_rng(1)
+    fresh = np.random.default_rng()
+    table.value.item = {"key": "word"}[x in ("a", "b")]
+    return [inner.attribute for _ in x]
+"""
+
+
+def test_names_texts_and_imports_are_read():
+    found = definition_of(function(NAMES).__code__)
+    assert {("np", "random", "default_rng"), ("table", "value"), ("inner", "attribute")} <= {
+        *found.chains
+    }
+    assert {"key", "word", "a", "b", "item", "attribute", "default_rng", "os.path"} <= found.words
+    assert found.imports == (
+        Import("os.path", 0, ()), Import("", 1, ("helper",)), Import("base", 2, ("one", "two")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "is_seeded"),
+    [("g()", False), ("g(1)", False), ("g(seed=1)", False), ("g(s)", True), ("g(seed=s)", True)],
+)
+def test_a_generator_is_seeded_by_a_value(call, is_seeded):
+    found = definition_of(function(f"def f(s):\n    return {call}").__code__)
+    assert (("g",) in found.seeded) == is_seeded
+
+
+def test_code_that_a_hook_has_changed_is_that_of_its_source():
+    text = "def f(x):\n    def g(y):\n        return y\n    return g(x)\n"
+    hooked = function(text.replace("    def g", "    @check\n    def g"))
+    assert code_in(text, hooked.__code__).co_code == function(text).__code__.co_code
+    assert code_in("not Python", hooked.__code__) is hooked.__code__
+    assert compiled("def") is None
