@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,10 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import folder_lock, write_slices
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES, Files, files_at, label_of
 from simstudy.store.provenance import UNKNOWN
-from simstudy.store.runs import list_runs
+from simstudy.store.runs import INPUTS, StoredRun, list_runs
 
+MAX_UNUSED_BYTES = 10**9  # bytes of unused blocks from which on a run says so
+REPORTED_BYTES = 10**7  # bytes of unused blocks below which a run never says so
 CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 
@@ -27,7 +30,38 @@ class Removed:
     n_bytes: int = 0
 
 
-def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
+def describe_unused(study: Place, store: Store) -> str:
+    """Say in one line if blocks that no run uses take much of a store; empty otherwise.
+
+    Parameters
+    ----------
+    store
+        The store of the current run, whose blocks are in use.
+    """
+    with suppress(FileNotFoundError, StoreError):  # another run merges files; no run has ended
+        n_bytes = sum(map(store.files.size, store.files.names()))
+        limit = min(MAX_UNUSED_BYTES, max(n_bytes / 2, REPORTED_BYTES))
+        if n_bytes - store.n_bytes <= limit:
+            return ""
+        origins = {"blocks": store.origins(store.provenance.codes)}
+        manifest = {"study": store.provenance.settings["study"], INPUTS: origins}
+        unused = clean(study, dry_run=True, older_than=0.0, also=StoredRun("", study, manifest))
+        if unused.n_bytes > limit:
+            return (
+                f"{unused.n_bytes / 1e6:,.0f} of {n_bytes / 1e6:,.0f} MB in {store.files} are "
+                f"blocks that no run uses: simstudy clean {study.name} counts them, and with "
+                "delete=true deletes those older than 7 days"
+            )
+    return ""
+
+
+def clean(
+    study: Place,
+    *,
+    dry_run: bool = False,
+    older_than: float = CLEAN_SECONDS,
+    also: StoredRun | None = None,
+) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of settings and code of which a younger file has
@@ -42,6 +76,8 @@ def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECO
         Whether to count the blocks without removing them.
     older_than
         Age in seconds from which on blocks are removed.
+    also
+        A run that has not ended, whose blocks are in use.
 
     Returns
     -------
@@ -54,6 +90,7 @@ def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECO
         If the folder has no run, so that all blocks would be removed.
     """
     runs, blocks = list_runs(study), study / REPLICATES
+    runs += [also] if also else []
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "
