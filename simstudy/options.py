@@ -280,6 +280,8 @@ def _annotation(hint: Any, about: Option) -> Any:
 
 
 def _as_list(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        return [item.strip() for item in value[1:-1].split(",")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstudy import load
+from simstudy import load, publish
 from simstudy.errors import ConfigError
 from tests.factories import mean_study
 from tests.support import INLINE
@@ -29,6 +29,7 @@ def test_a_mapping_and_a_function_say_the_same(tmp_path):
     again = study.run(lambda scenario: wanted[scenario.n_obs], out=tmp_path, **INLINE)
     assert again.outcome.n_blocks == 0
     assert again.summary.equals(first.summary)
+    publish(again, figures=False, report=False)
     stored = load(tmp_path / "toy")
     assert sorted(stored.n_rep.values()) == sorted(wanted.values())
     assert stored.summary["estimate"].equals(first.summary["estimate"])

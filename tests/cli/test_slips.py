@@ -4,6 +4,7 @@ import pytest
 
 from simstudy.cli import main
 from simstudy.cli.project import lay_out
+from tests.cli.projects import inside
 
 NAME = "proportion_interval"  # the study of a new project
 
@@ -14,7 +15,8 @@ def project(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         lay_out("study")
-    return root / "study"
+    with inside(root / "study") as folder:
+        yield folder
 
 
 SLIPS = [
@@ -57,10 +59,9 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("typed", "said"), SLIPS, ids=[typed for typed, _ in SLIPS])
-def test_a_slip_gets_the_line_that_helps(typed, said, project, monkeypatch, capsys):
+def test_a_slip_gets_the_line_that_helps(typed, said, project, capsys):
     import shlex
 
-    monkeypatch.chdir(project)
     status = main([word.replace("NAME", NAME) for word in shlex.split(typed)])
     told = capsys.readouterr().err.strip()
     assert status == 2
@@ -68,14 +69,12 @@ def test_a_slip_gets_the_line_that_helps(typed, said, project, monkeypatch, caps
     assert said.replace("NAME", NAME) in told
 
 
-def test_the_short_flag_shows_the_help(capsys, project, monkeypatch):
-    monkeypatch.chdir(project)
+def test_the_short_flag_shows_the_help(capsys, project):
     assert main(["-h"]) == 0
     assert "Usage" in capsys.readouterr().out
 
 
-def test_status_has_a_line_for_each_run_that_is_stored(project, monkeypatch, capsys):
-    monkeypatch.chdir(project)
+def test_status_has_a_line_for_each_run_that_is_stored(project, capsys):
     quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
     assert main(["run", f"experiment={NAME}", "n_rep=40", *quiet]) == 0
     capsys.readouterr()
@@ -89,16 +88,12 @@ def test_status_has_a_line_for_each_run_that_is_stored(project, monkeypatch, cap
 
 
 def test_why_is_whole_at_any_width(project, monkeypatch, capsys):
-    monkeypatch.chdir(project)
     monkeypatch.setenv("COLUMNS", "40")
     assert main(["why", NAME]) == 0
     assert "..." not in capsys.readouterr().out
 
 
-def test_the_table_of_a_sweep_has_estimates_and_whether_the_runs_are_alike(
-    project, monkeypatch, capsys
-):
-    monkeypatch.chdir(project)
+def test_the_table_of_a_sweep_has_estimates_and_whether_the_runs_are_alike(project, capsys):
     quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
     assert main(["run", "-m", f"experiment={NAME}", "seed=1,2", "n_rep=100", *quiet]) == 0
     told = capsys.readouterr().out

@@ -87,7 +87,8 @@ def test_status_of_a_study_whose_replicates_are_not_here_is_no_gap(ours, tmp_pat
     manifest = ROOT / "results" / "two_stage" / "manifest.json"
     (tmp_path / "two_stage" / "manifest.json").write_text(manifest.read_text())
     (line,) = ours("status", "two_stage", f"out={tmp_path}").splitlines()
-    assert line.endswith("replicates in 138 scenarios; replicates not in this copy")
+    assert "13,800,000 replicates in 138 scenarios" in line
+    assert line.endswith("; replicates not in this copy")
 
 
 def test_summarize_is_the_early_look(ours, tmp_path):

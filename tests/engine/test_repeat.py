@@ -400,11 +400,11 @@ def test_further_scenarios_of_a_method_are_drawn_again_within_their_own_time(
 ):
     drawn = []
 
-    def redrawn(payload, seconds):
+    def redrawn(draw, payload, seconds):
         drawn.append(seconds)
         return second_draw._Answer({}, 1.0)
 
-    monkeypatch.setattr(second_draw, "_redrawn", redrawn)
+    monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
     monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
     said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])

@@ -84,7 +84,7 @@ def test_a_sweep_over_a_level_draws_each_job_and_shares_the_data(project, capsys
     told = sweep(capsys, "0.05,0.1")
     assert "changed since" not in told.err, "other options are no other code"
     folder = project / "results" / "levels"
-    runs = [load(folder), load(folder / "runs" / "alpha=0.1")]
+    runs = [load(folder / "runs" / f"alpha={level}") for level in (0.05, 0.1)]
     strict, lenient = (run.replicates.set_index(["n", "rep"])["reject"] for run in runs)
     assert len(strict) == len(lenient) == 400
     assert (lenient >= strict).all(), "the same data, so that levels can be compared pairwise"
@@ -189,7 +189,7 @@ def test_a_join_of_shards_of_other_code_says_what_changed_and_draws_nothing(proj
     capsys.readouterr()
     assert main([*SHARED, "join=3"]) == 3
     (line,) = capsys.readouterr().err.splitlines()
-    assert "in 2 of 3 shares; " in line
+    assert "in 2 of 3 shards; " in line
     assert "method z: one_sided has changed" in line
     assert line.endswith("To draw them in an array: bash SCRIPT 1-2")
     assert main([*SHARED, "join=3", "draw=true"]) == 0
