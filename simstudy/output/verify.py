@@ -293,11 +293,15 @@ def _check_summary(
 def _allowed(row: Mapping[str, Any], mean: float, std: float, count: int) -> float:
     """How far a measure that is no mean may lie from the mean of its groups.
 
-    Its bias in a group of n replicates is of the order of its standard error there over √n.
+    Its bias in a group of n replicates is of the order of its standard error there over √n. That
+    error is the groups' spread, or the one that the summary's error implies if that is more: few
+    groups of few replicates may be alike.
     """
     size = max(row["n_given"] / count, 1)
-    chance = MAX_DEVIATION * std / math.sqrt(count)
-    return chance + 3 * std / math.sqrt(size) + RTOL * (_unit(row) + abs(mean))
+    implied = row["mcse"] * math.sqrt(count) if math.isfinite(row["mcse"]) else 0.0
+    error = max(std, implied)
+    chance = MAX_DEVIATION * error / math.sqrt(count)
+    return chance + 3 * error / math.sqrt(size) + RTOL * (_unit(row) + abs(mean))
 
 
 def _unit(row: Mapping[str, Any]) -> float:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from simstudy.figures import measure_curves
 from simstudy.measures import (
     area_under_curve,
     bias,
+    bias_eliminated_coverage,
     coverage,
     empirical_se,
     median,
@@ -57,6 +58,10 @@ class Interval:
             "reject": np.abs(mean) > at * error,
             "word": np.where(mean > 0, "above", "below"),
         }
+
+
+def with_se(x):
+    return {"estimate": x.mean(axis=1), "se": x.std(axis=1, ddof=1) / np.sqrt(x.shape[1])}
 
 
 def by_median(x):
@@ -226,6 +231,16 @@ def test_failures_weights_and_areas_agree(tmp_path):
     result = study.run(n_rep=400, seed=2, out=tmp_path, n_jobs=1)
     assert result.n_failed > 0
     found = check(publish(result, figures=False, report=False).folder, study, share=1)
+    assert (found.status, found.wrong) == (AGREES, [])
+
+
+def test_measures_that_are_no_means_agree_in_groups_of_few_replicates(tmp_path):
+    study = make_study(
+        measures=[bias_eliminated_coverage("estimate", "se")], methods={"t": with_se}
+    )
+    small = replace(study, block_size=4, rules=Rules(), figures={}, claims=[])
+    result = small.run(12, seed=5, out=tmp_path, n_jobs=1)
+    found = check(publish(result, figures=False, report=False).folder, small, share=1)
     assert (found.status, found.wrong) == (AGREES, [])
 
 
