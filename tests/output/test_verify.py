@@ -236,7 +236,7 @@ def test_failures_weights_and_areas_agree(tmp_path):
 
 def test_measures_that_are_no_means_agree_in_groups_of_few_replicates(tmp_path):
     study = make_study(
-        measures=[bias_eliminated_coverage("estimate", "se")], methods={"t": with_se}
+        measures=[bias_eliminated_coverage("estimate", se="se")], methods={"t": with_se}
     )
     small = replace(study, block_size=4, rules=Rules(), figures={}, claims=[])
     result = small.run(12, seed=5, out=tmp_path, n_jobs=1)
