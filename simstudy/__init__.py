@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.options import option, published
     from simstudy.output.folder import publish
+    from simstudy.output.verify import verify
     from simstudy.provenance.streams import Streams, seeded_globals
     from simstudy.study import Rules, RunOptions, Study, discover, method_grid
 
@@ -49,6 +50,7 @@ __all__ = [
     "publish",
     "published",
     "seeded_globals",
+    "verify",
     "zipped",
 ]
 
@@ -63,6 +65,7 @@ _HOMES = {
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),
+    "output.verify": ("verify",),
     "study": ("Rules", "RunOptions", "Study", "discover", "method_grid"),
 }
 
