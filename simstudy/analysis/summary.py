@@ -200,6 +200,12 @@ def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str
     return [_of_measure(str(name), found, locations) for name, found in by_measure]
 
 
+REMEDY = (
+    "More replicates (n_rep=) help, or a measure that a few replicates do not decide, such as a "
+    "median."
+)
+
+
 def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
     """How many numbers of a summary have a warning, and which; empty if none has."""
     each = format_warnings(summary, locations)
@@ -207,7 +213,7 @@ def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
         return ""
     n = int((summary[WARNING] != "").sum())
     are = "is" if n == 1 else "are"
-    return f"{n:,} of {len(summary):,} numbers {are} in doubt: {' '.join(each)}"
+    return f"{n:,} of {len(summary):,} numbers {are} in doubt: {' '.join(each)} {REMEDY}"
 
 
 def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:

@@ -56,7 +56,8 @@ def at_a_glance(result: Result) -> list[str]:
 def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
     """The first measures of a method, in the study's order."""
     where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
-    names = dict.fromkeys(rows[MEASURE])
+    declared = {measure.name for measure in result.details.declared}
+    names = [name for name in dict.fromkeys(rows[MEASURE]) if name in declared]
     parts = (_of_measure(str(name), rows[rows[MEASURE] == name], where) for name in names)
     return "; ".join([part for part in parts if part][:MAX_MEASURES])
 

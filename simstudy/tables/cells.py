@@ -86,7 +86,7 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     width
         Letters in a line: texts of the first column are folded to fit. Default: no folding.
     """
-    shown = _mapped(grid, _with_minus)
+    shown = _mapped(grid, with_minus)
     if width is not None:
         others = sum(_widths(shown)[1:]) + len(GAP) * (len(shown.headings) - 1)
         first = max(width - others, MIN_FIRST_WIDTH)
@@ -124,7 +124,7 @@ def _padded(grid: Grid, widths: list[int]) -> list[list[str]]:
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
     style = (
-        _mapped(grid, _with_minus)
+        _mapped(grid, with_minus)
         .frame()
         .style.hide(axis="index")
         .set_caption(escape(grid.caption))
@@ -196,7 +196,7 @@ def _in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _with_minus(text: str) -> str:
+def with_minus(text: str) -> str:
     """A text in one line; a number begins with a minus sign instead of a hyphen."""
     line = _in_one_line(text)
     return f"−{line[1:]}" if line.startswith("-") and NUMBER.fullmatch(line) else line

@@ -25,7 +25,7 @@ from simstudy.output.report.findings import answer_of, evidence_of, heading_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
-from simstudy.tables.cells import Grid
+from simstudy.tables.cells import Grid, with_minus
 from simstudy.tables.rounding import plus_minus
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
@@ -348,7 +348,7 @@ def html_table(
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """Convert a table for publication, rounded as in its other formats."""
-    rows = list(map(tuple, grid.rows))
+    rows = [tuple(map(with_minus, row)) for row in grid.rows]
     columns = [
         Column(heading.text, heading.is_number, not heading.is_number and _has_few(texts))
         for heading, *texts in zip(grid.headings, *rows, strict=True)
