@@ -104,14 +104,18 @@ def failure_rates(plan: Plan, failures: pd.DataFrame, n_rep: Mapping[str, int]) 
         the `address` of the first.
     """
     factors = factor_names(plan)
+    own = ["failed", "replicates", "rate"]
+    clashing = {name: f"{name} (factor)" for name in factors if name in (*own, KIND)}
     sizes = {
         str([factors_in(plan, each).get(name) for name in factors]): n_rep[key]
         for key, each in plan.keys.items()
         if key in n_rep
     }
+    failures = failures.rename(columns=clashing)
+    factors = [clashing.get(name, name) for name in factors]
     by = [*factors, *plan.axes]
     kinds = failures[ERROR].astype(str).str.replace(DIGITS, "#", regex=True)
-    groups = failures.assign(kind=kinds).groupby([*by, "kind"], sort=False, dropna=False)
+    groups = failures.assign(**{KIND: kinds}).groupby([*by, KIND], sort=False, dropna=False)
     found = groups.agg(
         failed=("address", "nunique"), error=(ERROR, "first"), address=("address", "first")
     ).reset_index()
@@ -156,6 +160,7 @@ class _Count:
         self.scenarios.add(id(base_scenario(scenario)))
 
 
+KIND = "kind of error"
 DIGITS = r"-?\d+(?:[.,]\d+)*"
 DATA = "(data)"  # method label of the time for drawing data
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"
@@ -171,13 +176,20 @@ def run_time(plan: Plan, spent: Mapping[str, BlockTimings]) -> pd.DataFrame:
         `seconds` in all, and `replicates_timed`: those that these seconds were spent on.
     """
     axis = [plan.methods_axis] if plan.methods else []
-    names = [*factor_names(plan), *axis, PER_REPLICATE, IN_ALL, TIMED]
+    factors = [_besides(name) for name in factor_names(plan)]
+    names = [*factors, *axis, PER_REPLICATE, IN_ALL, TIMED]
     rows = (row for key in plan.keys for row in _rows_of(plan, key, spent))
     return pd.DataFrame(list(rows), columns=names)
 
 
+def _besides(name: str) -> str:
+    """A factor's column beside those of times, whose names it may have."""
+    return f"{name} (factor)" if name in (PER_REPLICATE, IN_ALL, TIMED) else name
+
+
 def _rows_of(plan: Plan, key: str, spent: Mapping[str, BlockTimings]) -> Iterator[dict[str, Any]]:
-    factors = factors_in(plan, plan.keys[key])
+    named = factors_in(plan, plan.keys[key])
+    factors = {_besides(name): value for name, value in named.items()}
     timed = {drawn: spent[drawn] for drawn in plan.unit_keys[key] if drawn in spent}
     n_data = max((each.n_blocks for each in timed.values()), default=0)
     on_data = sum(each.data for each in timed.values())

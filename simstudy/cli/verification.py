@@ -40,10 +40,10 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     from simstudy.output.verify import verify
     from simstudy.study.run_options import read_seconds
 
-    given = dict(word.split("=", 1) for word in words if "=" in word and "://" not in word)
+    folders = [word for word in words if "=" not in word or "://" in word or Path(word).is_dir()]
+    given = dict(word.split("=", 1) for word in words if word not in folders)
     settings = build(Verify, {name: given[name] for name in given if name in _names()})
     where = {name: _value(text) for name, text in given.items() if name not in _names()}
-    folders = [word for word in words if "=" not in word or "://" in word]
     if not folders:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
     ended = 0

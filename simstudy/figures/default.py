@@ -42,7 +42,7 @@ def draw_default(result: Any, measure: str) -> ggplot:
     if rows.empty:
         raise FigureError(f"{measure} has no estimate in this run.")
     nominal = nominal_of(measure, rows)
-    names = [name for name in factors_of(rows) if rows[name].astype(str).nunique() > 1]
+    names = [name for name in factors_of(rows) if _n_levels(rows, name) > 1]
     methods = result.plan.methods_axis if result.plan.methods else "method"
     color = methods if methods in names and _n_levels(rows, methods) <= MAX_COLORS else None
     others = [name for name in names if name != color]
@@ -80,7 +80,7 @@ def nominal_of(measure: str, rows: pd.DataFrame) -> float | None:
 
 
 def _n_levels(rows: pd.DataFrame, name: str) -> int:
-    return int(rows[name].astype(str).nunique())
+    return len(set(map(repr, rows[name].tolist())))
 
 
 def _first_levels(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:

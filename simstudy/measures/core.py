@@ -213,6 +213,8 @@ class Measure(ABC):
     by_cell
         Whether the results of a cell follow, by arithmetic alone, from the replicates of that
         cell. The cells of many scenarios are then measured in one call, with the same bits.
+    nominal
+        The value asked for, such as the level of an interval; None if the measure does not know it.
     """
 
     name: str
@@ -224,6 +226,7 @@ class Measure(ABC):
     ddof: int = field(default=1, repr=False)
     undefined: str = field(default="the estimate is not defined for these replicates", repr=False)
     by_cell: bool = field(default=False, repr=False)
+    nominal: float | None = field(default=None, repr=False)
 
     @abstractmethod
     def influence(

@@ -5,7 +5,7 @@ Intervals are closed. Formulas: Morris, White & Crowther (2019), Statistics in M
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -119,7 +119,9 @@ def coverage(
         return np.asarray((low <= true) & (true <= high))
 
     reads = names_in(*of.reads, truth)
-    return proportion(name, reads, covered, axes=of.axes, by_cell=True, formula=formula)
+    made = proportion(name, reads, covered, axes=of.axes, by_cell=True, formula=formula)
+    is_one = bool(estimate and se) and isinstance(level, int | float)
+    return replace(made, nominal=float(level)) if is_one else made  # type: ignore[arg-type]
 
 
 def _is_one_interval(

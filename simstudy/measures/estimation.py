@@ -153,7 +153,7 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return _mean_of_error(
+    errors = _mean_of_error(
         name,
         Formula("Σ(θ̂ᵢ − θ)²/n", "sd((θ̂ᵢ − θ)²)/√n"),
         estimate,
@@ -161,6 +161,7 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
         _square,
         _slope_of_square,
     )
+    return replace(errors, interval=NOT_NEGATIVE)
 
 
 def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
@@ -180,7 +181,7 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
     MomentMeasure
         A measure in the units of the estimates.
     """
-    return _mean_of_error(
+    errors = _mean_of_error(
         name,
         Formula("Σ|θ̂ᵢ − θ|/n", "sd(|θ̂ᵢ − θ|)/√n"),
         estimate,
@@ -188,6 +189,7 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
         lambda error, _: np.abs(error),
         _unit_slope,
     )
+    return replace(errors, interval=NOT_NEGATIVE)
 
 
 def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:

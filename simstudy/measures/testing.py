@@ -108,7 +108,7 @@ def _rejections_by_p(
         _refuse_no_probability(columns[p_value], p_value)
         return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
 
-    return proportion(
+    made = proportion(
         name,
         names_in(p_value),
         rejected,
@@ -117,6 +117,7 @@ def _rejections_by_p(
         by_cell=True,
         formula=Formula("Σ1(pᵢ ≤ α)/n", BINOMIAL),
     )
+    return made if alphas.ndim else replace(made, nominal=float(alphas))
 
 
 def _rejections_by_se(
@@ -141,7 +142,7 @@ def _rejections_by_se(
         half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
         return np.asarray(against(distance, alphas) > half_width)
 
-    return proportion(
+    made = proportion(
         name,
         names_in(estimate, se, null, df=df),
         rejected,
@@ -150,6 +151,7 @@ def _rejections_by_se(
         by_cell=True,
         formula=Formula("Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n", BINOMIAL),
     )
+    return made if alphas.ndim else replace(made, nominal=float(alphas))
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:

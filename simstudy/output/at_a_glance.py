@@ -19,6 +19,7 @@ from simstudy.tables.words import in_words
 
 MAX_METHODS = 8  # methods that get a line each
 MAX_MEASURES = 3  # measures in a line
+ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arithmetic
 LEVEL = 0.95  # of all comparisons of a sentence together
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
 """Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
@@ -58,17 +59,23 @@ def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
     where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
     declared = {measure.name for measure in result.details.declared}
     names = [name for name in dict.fromkeys(rows[MEASURE]) if name in declared]
-    parts = (_of_measure(str(name), rows[rows[MEASURE] == name], where) for name in names)
+    asked = _asked(result)
+    parts = (
+        _of_measure(str(name), rows[rows[MEASURE] == name], where, asked.get(str(name)))
+        for name in names
+    )
     return "; ".join([part for part in parts if part][:MAX_MEASURES])
 
 
-def _of_measure(name: str, rows: pd.DataFrame, where: Sequence[str]) -> str:
+def _of_measure(
+    name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None = None
+) -> str:
     """A measure over the scenarios, and in how many it differs from its nominal value."""
     try:
         text = f"{as_words(name)} {in_words(rows, where=where)}"
     except LookupError:  # no estimate
         return ""
-    nominal = nominal_values(name, rows)
+    nominal = nominal_values(name, rows, asked)
     if nominal is None:
         return text
     n_far, n = int(_far_from(rows, nominal).sum()), len(rows)
@@ -92,15 +99,31 @@ def _critical(n: int) -> float:
     return float(-special.ndtri((1 - LEVEL) / 2 / max(n, 1)))
 
 
-def nominal_values(name: str, rows: pd.DataFrame) -> pd.Series | None:
-    """The nominal value in each row; None for a measure without one."""
+def _asked(result: Result) -> dict[str, float]:
+    """The nominal values that the measures know, by name."""
+    declared = result.details.declared
+    return {each.name: each.nominal for each in declared if each.nominal is not None}
+
+
+def nominal_values(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
+    """The nominal value in each row; None for a measure without one.
+
+    It is that of the factors `alpha` or `level`, also of an axis of the measure; else the one that
+    the measure was made with.
+
+    Parameters
+    ----------
+    asked
+        The value that the measure was made with.
+    """
     if name not in NOMINAL:
         return None
     for factor, is_coverage in (("alpha", False), ("level", True)):
-        if factor in rows and pd.api.types.is_numeric_dtype(rows[factor]):
+        values = pd.to_numeric(rows[factor], errors="coerce") if factor in rows else None
+        if values is not None and values.notna().all():
             same = (name == "coverage") == is_coverage
-            return rows[factor] if same else 1 - rows[factor]
-    return pd.Series(NOMINAL[name], index=rows.index)
+            return values if same else 1 - values
+    return pd.Series(NOMINAL[name] if asked is None else asked, index=rows.index)
 
 
 # The best method ------------------------------------------------------
@@ -118,7 +141,7 @@ def _best(result: Result, axis: str) -> str:
     name = result.details.declared[0].name if result.details.declared else ""
     rows = result.select(measure=name)
     rows = rows[np.isfinite(rows["estimate"])]
-    loss = _loss(name, rows)
+    loss = _loss(name, rows, _asked(result).get(name))
     if loss is None or rows.empty:
         return ""
     try:
@@ -128,7 +151,7 @@ def _best(result: Result, axis: str) -> str:
     if not gaps:
         return ""
     measure, critical = as_words(name), _critical(len(gaps))
-    is_apart = [gap.size > critical * gap.error for gap in gaps]
+    is_apart = [gap.size > critical * gap.error and gap.size > 0 for gap in gaps]
     if len(gaps) == 1:
         (gap,) = gaps
         difference = plus_minus(gap.size, gap.error)
@@ -149,9 +172,9 @@ def _best(result: Result, axis: str) -> str:
     return f"Best by {measure}, of {len(gaps):,} scenarios: {format_names(named)}."
 
 
-def _loss(name: str, rows: pd.DataFrame) -> pd.Series | None:
+def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
     """What the best method has least of; None if the measure has no best value."""
-    nominal = nominal_values(name, rows)
+    nominal = nominal_values(name, rows, asked)
     if nominal is not None:
         return (rows["estimate"] - nominal).abs()
     if name in NEAREST_0:
@@ -170,6 +193,8 @@ def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[
             continue
         best, second = several.sort_values("loss", kind="stable").iloc[:2].to_dict("records")
         size = second["loss"] - best["loss"]
+        if size <= ROUNDING * (abs(second["estimate"]) + abs(best["estimate"])):
+            size = 0.0
         pair = str(best[axis]), str(second[axis])
         if pair not in known:
             frame = result.contrast(name, axis=axis, first=pair[0], second=pair[1])
@@ -184,7 +209,7 @@ def _places(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """The scenario and cell of each row, as text."""
     if not names:
         return [""] * len(rows)
-    return ["|".join(map(str, each)) for each in zip(*(rows[n] for n in names), strict=True)]
+    return ["|".join(map(repr, each)) for each in zip(*(rows[n] for n in names), strict=True)]
 
 
 # Failures -------------------------------------------------------------

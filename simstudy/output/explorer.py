@@ -31,7 +31,7 @@ DIGITS = 6  # significant digits of estimates on the page; errors have one less
 MAX_REPLICATES = 100_000  # rows of replicates that the page holds
 MAX_PACKED = 600_000  # numbers of replicates that the page holds
 MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
-DIFFERENCE, REP = "difference", "rep"
+DIFFERENCE, REP = "difference of methods", "rep"
 BY_LIMITS = coverage("lower", "upper", 0.0).formula
 BY_ERRORS = coverage(estimate="estimate", se="se", truth=0.0).formula
 Z = 1.959964  # of an interval of 95%

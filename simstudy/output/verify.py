@@ -25,13 +25,21 @@ from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import scenarios_with
 from simstudy.atomic_files import write_json
 from simstudy.claims import check_claims
-from simstudy.design.plan import Plan, base_scenario
+from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
-from simstudy.errors import SimstudyError, StoreError, StudyError, describe, first_few
+from simstudy.errors import (
+    ConfigError,
+    SimstudyError,
+    StoreError,
+    StudyError,
+    describe,
+    first_few,
+    nearest,
+)
 from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, format_time
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
 REPORT = "verification.json"
 RTOL = 1e-9  # of |estimate| + MCSE √n: arithmetic on another machine
 FALSIFIED = 0.1  # share of groups of which the answer says how probably none was drawn
+MIN_SIZE = 30  # replicates of a group from which a measure that is no mean is compared
 MIN_GROUPS = 30  # groups to draw at least
 MAX_DEVIATION = 5.0  # standard errors between a summary's number and its groups
 MCSE_FACTOR = 4.0  # between a summary's error and the spread of its groups
@@ -168,6 +177,8 @@ def verify(
     summary, groups = published.table("summary"), published.table("groups")
     if summary is None:
         raise StoreError(f"{published.folder} holds no summary: publish the study again.")
+    if groups is not None and not groups["row"].between(0, len(summary) - 1).all():
+        raise StoreError(f"{published.folder}: {GROUPS} has rows that the summary lacks.")
     if groups is None:
         made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
     else:
@@ -175,6 +186,10 @@ def verify(
         if study is not None:
             averages = [measure.name for measure in study.measures if measure.averages]
         _check_summary(made, summary, groups, averages)
+    if study is not None and "seed" not in published.manifest:
+        raise StoreError(
+            f"{published.folder}: the manifest names no seed, so nothing can be drawn."
+        )
     if study is not None:
         plan = study.plan(int(published.manifest["seed"]))
         provenance = compute_provenance(plan)
@@ -263,10 +278,12 @@ def _check_summary(
     """Compare each row of the summary with the mean of its groups."""
     by_row = groups.groupby("row", sort=True)
     sums: dict[Any, Any] = by_row[list(COUNTS)].sum().to_dict("index")
-    spread: dict[Any, Any] = by_row["estimate"].agg(["mean", "std", "count"]).to_dict("index")
+    of_rows = by_row["estimate"].agg(["mean", "std", "count"])
+    of_rows["size"] = groups["estimate"].abs().groupby(groups["row"]).mean()
+    spread: dict[Any, Any] = of_rows.to_dict("index")
     weighted = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum(min_count=1)
     records = summary.to_dict("records")
-    n_exact = n_near = 0
+    n_exact = n_near = n_small = 0
     for at, totals in sums.items():
         row, of_groups = records[at], spread[at]
         for name in COUNTS:
@@ -277,15 +294,26 @@ def _check_summary(
         if row["measure"] in averages:
             n_exact += 1
             mean = float(weighted[at]) / totals["n_given"] if totals["n_given"] else math.nan
-            if _far(row["estimate"], mean, RTOL * _unit(row)):
+            floor = RTOL * of_groups["size"] + 1e-15
+            if _far(row["estimate"], mean, RTOL * _unit(row) + floor):
                 made.wrong.append(_both(row, mean, "the mean of its groups is"))
         elif math.isfinite(row["estimate"]) and of_groups["count"] > 2:
+            if row["n_given"] < MIN_SIZE * of_groups["count"]:
+                n_small += 1
+                continue
             n_near += 1
-            if _far(row["estimate"], of_groups["mean"], _allowed(row, **of_groups)):
+            allowed = _allowed(row, *(of_groups[name] for name in ("mean", "std", "count")))
+            if _far(row["estimate"], of_groups["mean"], allowed):
                 made.wrong.append(_both(row, of_groups["mean"], "the mean of its groups is"))
-        made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
+        if row["measure"] in averages:
+            made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
+    if n_small:
+        made.unchecked.append(
+            f"{n_small:,} numbers that are no means, whose groups have fewer than {MIN_SIZE} "
+            "replicates"
+        )
     if len(sums) < len(summary):
         made.unchecked.append(f"{len(summary) - len(sums):,} rows of the summary without groups")
 
@@ -320,12 +348,22 @@ def _far(first: float, second: float, allowed: float) -> bool:
 
 def _odd_error(row: Mapping[str, Any], sd: float, count: float) -> str:
     """An MCSE that the spread of ten groups or more contradicts; empty otherwise."""
-    if not (count >= 10 and sd > 0 and row["mcse"] > 0 and math.isfinite(row["mcse"])):
+    by_groups = sd / math.sqrt(max(count, 1))
+    if not (count >= 10 and by_groups > RTOL * max(abs(row["estimate"]), 1e-300)):
         return ""
-    by_groups = sd / math.sqrt(count)
-    if 1 / MCSE_FACTOR <= row["mcse"] / by_groups <= MCSE_FACTOR:
+    if row["mcse"] > 0 and 1 / MCSE_FACTOR <= row["mcse"] / by_groups <= MCSE_FACTOR:
         return ""
     return f"{_place(row)}: the error is {row['mcse']:.3g}, by its groups about {by_groups:.3g}"
+
+
+def _same_number(first: Any, second: Any) -> bool:
+    """Whether two levels are the same number, or both are missing."""
+    if first is None or first != first:
+        return second is None or second != second
+    try:
+        return math.isclose(float(first), float(second), rel_tol=RTOL)
+    except (TypeError, ValueError):
+        return False
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -442,8 +480,12 @@ class _Drawn:
     def __post_init__(self) -> None:
         self.records: list[Any] = self.summary.to_dict("records")
         n, n_rows = len(self.plan.keys), len(self.summary)
-        if n_rows % n:
-            raise StudyError("the summary does not have the same rows for each scenario")
+        known = {measure.name for measure in self.measures}
+        if n_rows % n or set(self.summary["measure"]) != known:
+            raise StudyError(
+                "the summary has other scenarios or measures than the study: give the study with "
+                "the settings of the folder"
+            )
         each = n_rows // n
         self.rows_by_key = {
             key: range(at * each, (at + 1) * each) for at, key in enumerate(self.plan.keys)
@@ -495,8 +537,24 @@ class _Drawn:
                 if at in own.index:
                     listed, row = own.loc[at], self.records[at]
                     found = {name: part[cell, 0] for name, part in values.items()}
+                    if odd := self._other_place(measure, key, row, cell, len(values["estimate"])):
+                        yield odd, False
                     yield from self._differing(measure, row, listed, found, group)
                 at += 1
+
+    def _other_place(
+        self, measure: Measure, key: str, row: Mapping[str, Any], cell: int, n_cells: int
+    ) -> str:
+        """What a row of the summary is labelled as, if that is not its place in the study."""
+        wanted: dict[str, Any] = {"measure": measure.name}
+        wanted |= factors_in(self.plan, self.plan.keys[key])
+        axes = {**self.plan.axes, **{name: tuple(v) for name, v in measure.axes.items()}}
+        if math.prod(map(len, axes.values())) == n_cells:
+            at = np.unravel_index(cell, [len(labels) for labels in axes.values()])
+            wanted |= {name: axes[name][int(i)] for name, i in zip(axes, at, strict=True)}
+        odd = [n for n, value in wanted.items() if n in row and str(row[n]) != str(value)]
+        odd = [n for n in odd if not _same_number(row[n], wanted[n])]
+        return f"{_place(row)}: {odd[0]} should be {wanted[odd[0]]}" if odd else ""
 
     def _differing(
         self, measure: Any, row: Any, listed: Any, found: Mapping[str, Any], group: Group
@@ -553,6 +611,8 @@ def _check_draws(
     made.n_groups = len(units)
     order = _order(plan, units, made.seed)
     n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
+    if unknown := [name for name in where if name not in summary]:
+        raise ConfigError(f"{unknown[0]} is no factor; {nearest(unknown[0], map(str, summary))}")
     if where:
         keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
         order = [unit for unit in order if unit[0] in keys]
@@ -571,7 +631,7 @@ def _check_draws(
         rate = (time.monotonic() - begun) / done
         size = max(1, min(2 * size, int((budget - (time.monotonic() - begun)) / max(rate, 1e-6))))
     made.n_drawn, made.seconds = done, time.monotonic() - begun
-    made.missed = (1 - FALSIFIED) ** done
+    made.missed = 0.0 if done == len(units) else (1 - FALSIFIED) ** done
     if len(tied) > max(1, MAX_TIED * done):
         made.wrong += tied
     made.said.append(
@@ -602,6 +662,8 @@ def _check_figures(made: Verification, result: Result, published: _Published) ->
 
     from simstudy.figures import save_figure
 
+    if not any(name.endswith(".png") for name in published.files):
+        return
     if _other_versions(published.manifest):
         made.unchecked.append("figures: the libraries are of other versions")
         return

@@ -62,9 +62,10 @@ class DefaultFigures(dict[str, Figure]):
 
     def __init__(self, measures: Any) -> None:
         names = (getattr(measure, "name", None) for measure in measures or ())
-        known = [name for name in names if isinstance(name, str)]
+        known = [name for name in names if isinstance(name, str)][:MAX_FIGURES]
+        files = {file_name(name.replace("/", "_").replace("\\", "_")): name for name in known}
         super().__init__(
-            {name: partial(draw_default, measure=name) for name in known[:MAX_FIGURES]}
+            {file: partial(draw_default, measure=name) for file, name in files.items()}
         )
 
 

@@ -124,10 +124,7 @@ def _padded(grid: Grid, widths: list[int]) -> list[list[str]]:
 def as_html(grid: Grid) -> str:
     """Format as HTML for a notebook."""
     style = (
-        _mapped(grid, with_minus)
-        .frame()
-        .style.hide(axis="index")
-        .set_caption(escape(grid.caption))
+        _mapped(grid, with_minus).frame().style.hide(axis="index").set_caption(escape(grid.caption))
     )
     style = style.format(escape="html").format_index(escape="html", axis="columns")
     notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)

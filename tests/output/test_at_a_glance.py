@@ -243,3 +243,92 @@ def test_a_description_says_what_rises_and_what_is_compared(result):
     assert "least squares, noisy" in told
     assert "falls from" in told
     assert told not in caption_of(result.figure("mse"))
+
+
+# What a stranger tried ------------------------------------------------
+@dataclass(frozen=True)
+class Named:
+    """Factors with the names of columns of tables."""
+
+    n: int
+    seconds: int = 1
+    difference: str = "a"
+    rate: float = 0.5
+    kind: str = "b"
+    failed: int = 0
+    replicates: int = 3
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n))}
+
+
+def sometimes(x):
+    middle = x.mean(axis=1)
+    return {"estimate": np.where(x[:, 0] > 1.5, np.nan, middle), "big": np.abs(middle) > 0.3}
+
+
+def test_a_factor_may_have_the_name_of_a_column(tmp_path):
+    measures = [mean("estimate"), mean("estimate", given="big", name="of_big")]
+    study = Study(
+        "named", grid(Named, n=[3, 6]), measures, methods={"a": sometimes, "b": sometimes}
+    )
+    made = publish(study.run(200, out=tmp_path, n_jobs=1), figures=False)
+    assert (made.folder / "report.html").exists()
+    assert (made.folder / "explore.html").exists()
+
+
+@dataclass(frozen=True)
+class Centred:
+    n_obs: int
+    method_of: str | None = None
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n_obs))}
+
+
+def centred(x):
+    return {"estimate": x.mean(axis=1), "se": np.full(len(x), x.shape[1] ** -0.5)}
+
+
+def wide(x):
+    return {"estimate": x.mean(axis=1), "se": np.full(len(x), 1.4 * x.shape[1] ** -0.5)}
+
+
+def other_sum(x):
+    return {"estimate": np.sum(x / x.shape[1], axis=1), "se": np.full(len(x), x.shape[1] ** -0.5)}
+
+
+def test_coverage_is_compared_with_the_level_that_was_asked_for():
+    asked = coverage(estimate="estimate", se="se", truth=0.0, level=0.9)
+    study = Study(
+        "ninety", grid(Centred, n_obs=[5, 10]), [asked], methods={"exact": centred, "wide": wide}
+    )
+    lines = at_a_glance(study.run(4000, n_jobs=1))
+    assert "differs from 0.9 in 0 of 2 scenarios" in lines[0]
+    assert "differs from 0.9 in 2 of 2 scenarios" in lines[1]
+    assert lines[2] == "Best by coverage, of 2 scenarios: exact in 2."
+
+
+def test_rounding_decides_no_best_method():
+    study = Study(
+        "codes", [Centred(7)], [mse("estimate", truth=0.0)], methods={"a": centred, "b": other_sum}
+    )
+    said = at_a_glance(study.run(500, n_jobs=1))[-1]
+    assert "cannot be told apart" in said
+
+
+def test_missing_levels_and_names_with_slashes_have_default_figures():
+    study = Study(
+        "adjusted",
+        grid(Centred, n_obs=[5, 10], method_of=[None, "bonferroni"]),
+        [mean("estimate", name="a/b")],
+        methods={"m": centred},
+    )
+    result = study.run(20, n_jobs=1)
+    assert list(result.details.figures) == ["a_b"]
+    result.figure("a_b").draw()
+
+
+def test_no_squared_error_has_a_limit_below_zero():
+    law = np.random.default_rng(1).standard_cauchy(50)
+    assert mse("estimate", truth=0.0).estimate({"estimate": law}).lower == 0

@@ -150,10 +150,12 @@ def test_numbers_of_the_page_are_those_of_the_summary(published):
 def test_differences_are_those_of_contrast(published):
     result, page = published
     found = rows_of(content_of(page)["tables"]["differences"])
-    assert set(found["difference"]) == {"wide − narrow", "wide − far", "narrow − far"}
+    assert set(found["difference of methods"]) == {"wide − narrow", "wide − far", "narrow − far"}
     for measure, other in (("bias", "far"), ("coverage", "narrow")):
         paired = result.contrast(measure, axis="method", first="wide", second=other)
-        own = found[(found["measure"] == measure) & (found["difference"] == f"wide − {other}")]
+        own = found[
+            (found["measure"] == measure) & (found["difference of methods"] == f"wide − {other}")
+        ]
         for name in ("estimate", "mcse", "lower", "upper"):
             atol = 1e-3 * paired["mcse"].max()  # far below what an error is known to
             np.testing.assert_allclose(own[name], paired[name], rtol=1e-5, atol=atol)
@@ -205,7 +207,9 @@ def test_stores_that_are_too_large_have_no_replicates(published, tmp_path, monke
     content = content_of(page)
     assert list(content["tables"]) == ["estimates", "differences"]
     differences = content["tables"]["differences"]["factors"]
-    levels = next(factor["levels"] for factor in differences if factor["name"] == "difference")
+    levels = next(
+        factor["levels"] for factor in differences if factor["name"] == "difference of methods"
+    )
     assert levels == ["wide − narrow", "wide − far"], "from the first method"
     monkeypatch.setattr(explorer, "MAX_CONTRASTS", 10)
     page = write_explorer(result.summary, tmp_path / "x.html", "x", result=result)

@@ -12,6 +12,7 @@ from scipy import stats
 
 from simstudy import Rules, Study, each_replicate, grid, publish
 from simstudy.claims import Claim
+from simstudy.errors import ConfigError, StudyError
 from simstudy.figures import measure_curves
 from simstudy.measures import (
     area_under_curve,
@@ -304,6 +305,34 @@ class _scaled:
     def select(self, *args, **where):
         rows = self.result.select(*args, **where)
         return rows.assign(estimate=rows["estimate"] / 2)
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_an_error_that_is_gone_is_found(folder, value):
+    change(folder, "summary", lambda rows: rows.assign(mcse=value))
+    assert check(folder).status == DIFFERS
+
+
+def test_rows_with_the_labels_of_others_are_found(folder):
+    swap = {"t": "median", "median": "t"}
+    change(folder, "summary", lambda rows: rows.assign(method=rows["method"].map(swap)))
+    found = check(folder)
+    assert found.status == DIFFERS
+    assert any("method should be" in text for text in found.wrong)
+
+
+def test_a_study_with_other_measures_is_refused_in_one_line(folder):
+    with pytest.raises(StudyError, match="other scenarios or measures"):
+        check(folder, make_study(measures=MEASURES[:2], claims=[]))
+
+
+def test_a_misspelt_factor_is_refused(folder):
+    with pytest.raises(ConfigError, match="did you mean 'n_obs'"):
+        check(folder, n_ob=10)
+
+
+def test_of_a_folder_that_was_drawn_whole_nothing_would_have_been_missed(folder):
+    assert check(folder, share=1).missed == 0
 
 
 def falsify(folder: Path, seed: int, share: float = 0.1) -> None:

@@ -216,7 +216,8 @@ def with_n(summary: pd.DataFrame) -> pd.DataFrame:
     rest = summary.drop(columns="n_given")
     if (given == summary["n_rep"]).all():
         return rest
-    rest.insert(list(rest.columns).index("n_rep"), "n", given)
+    name = "n" if "n" not in rest else "n given"  # a factor may be called n
+    rest.insert(list(rest.columns).index("n_rep"), name, given)
     return rest
 
 
@@ -226,7 +227,7 @@ def _failures(result: Result) -> HtmlTable | None:
     if failures.empty:
         return None
     found = failure_rates(result.plan, failures, result.n_rep)
-    factors = list(found.columns)[: list(found.columns).index("failed")]
+    factors = list(found.columns)[:-5]
     same = [name for name in factors if found[name].astype(str).nunique() == 1]
     found = found.drop(columns=[name for name in same if name != result.plan.methods_axis])
     found = found.rename(columns={"address": "first address"})

@@ -27,7 +27,7 @@ const place = (name) => table().factors.findIndex((factor) => factor.name === na
 const factorOf = (role) => table().factors[place(chosen(role))];
 const levelOf = (role, row) => table().at[place(chosen(role))]?.[row] ?? 0;
 const varying = () => table().factors.filter(({ name, levels }) => name !== "measure" && levels.length > 1);
-const isMethod = ({ name }) => name === method || name === "difference";
+const isMethod = ({ name }) => name === method || name === "difference of methods";
 const isPaired = tables.replicates?.factors.find(isMethod)?.levels.length > 1;
 const views = [...Object.keys(tables), ...(isPaired ? [PAIRS] : []), ...(interval ? [ZIP] : [])];
 const filters = () => varying().filter((each) =>
