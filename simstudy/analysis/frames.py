@@ -183,7 +183,7 @@ def run_time(plan: Plan, spent: Mapping[str, BlockTimings]) -> pd.DataFrame:
 
 
 def _besides(name: str) -> str:
-    """A factor's column beside those of times, whose names it may have."""
+    """The name of a factor's column in a table that has columns of times."""
     return f"{name} (factor)" if name in (PER_REPLICATE, IN_ALL, TIMED) else name
 
 

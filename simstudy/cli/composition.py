@@ -152,7 +152,7 @@ def first_line(error: BaseException) -> str:
 
 
 def several_values(override: str) -> str:
-    """What is wrong with `n_rep=10,000` or `seed=1,2`, which Hydra takes for a sweep."""
+    """Explain an override such as `n_rep=10,000` or `seed=1,2`, which Hydra takes for a sweep."""
     name, _, value = override.partition("=")
     if THOUSANDS.fullmatch(value):
         return f"{override}: numbers have no commas: {name}={value.replace(',', '')}"

@@ -15,7 +15,7 @@ OWN = (
     "experiment",
     "precision",
     "at_least",
-)  # of a manifest's settings, no options
+)  # settings in a manifest that are not options
 
 
 @dataclass

@@ -102,13 +102,13 @@ class Bar:
             self._rich.update(task, total=self.total, completed=self.done, text=self._text())
 
     def _text(self) -> str:
-        """The share that is done, and the time left once it can be told."""
+        """The share that is done, and an estimate of the time left."""
         share = f"{self.done / max(self.total, 1):.0%}"
         left = self.seconds_left()
         return share if left is None else f"{share}, {format_seconds(left)} left"
 
     def seconds_left(self) -> float | None:
-        """The time left in seconds; None while it cannot be told."""
+        """An estimate of the time left in seconds; None before there are enough results."""
         if len(self._recent) < MIN_RESULTS:
             return None
         (first, before), (last, done) = self._recent[0], self._recent[-1]

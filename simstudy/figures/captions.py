@@ -213,7 +213,7 @@ MAX_TOLD = 6  # levels that a description names
 
 
 def describe_figure(figure: Any) -> str:
-    """What a figure shows, for readers who do not see it: axes, colours, panels, first and last.
+    """Describe a figure for readers who do not see it: axes, colours, panels, trends.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def measure_curves(
 
 
 def _apart_sentence(rows: pd.DataFrame, x: str, width: float) -> str:
-    """That points of one value of a quantity stand side by side, if they do."""
+    """A sentence if points at one value of a quantity are shifted; empty otherwise."""
     is_moved = width and "color" in rows and is_number(rows["x"])
     return f"Points of one {format_name(x)} are set apart." if is_moved else ""
 

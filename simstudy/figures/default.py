@@ -66,7 +66,7 @@ def draw_default(result: Any, measure: str) -> ggplot:
 
 
 def nominal_of(measure: str, rows: pd.DataFrame) -> float | None:
-    """The value asked for: 0 for a bias, the level of a coverage, α of a test; else None."""
+    """The nominal value: 0 for a bias, the level of a coverage, α of a test; None for others."""
     if measure in AT_ZERO:
         return 0.0
     for name, own, other in (("coverage", "level", "alpha"), ("type_1_error", "alpha", "level")):

@@ -214,7 +214,7 @@ class Measure(ABC):
         Whether the results of a cell follow, by arithmetic alone, from the replicates of that
         cell. The cells of many scenarios are then measured in one call, with the same bits.
     nominal
-        The value asked for, such as the level of an interval; None if the measure does not know it.
+        The nominal value, such as the level of an interval; None if it is not known.
     """
 
     name: str

@@ -20,7 +20,7 @@ from simstudy.tables.words import in_words
 MAX_METHODS = 8  # methods that get a line each
 MAX_MEASURES = 3  # measures in a line
 ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arithmetic
-LEVEL = 0.95  # of all comparisons of a sentence together
+LEVEL = 0.95  # joint confidence level of all comparisons in a sentence
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
 """Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
 SMALLEST = ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time")
@@ -173,7 +173,7 @@ def _best(result: Result, axis: str) -> str:
 
 
 def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
-    """What the best method has least of; None if the measure has no best value."""
+    """The loss by which methods are ranked; None if the measure has no best value."""
     nominal = nominal_values(name, rows, asked)
     if nominal is not None:
         return (rows["estimate"] - nominal).abs()

@@ -61,7 +61,7 @@ class Artefact:
     caption
         Title and caption of a figure.
     description
-        What the figure shows, as its alternative text.
+        Alternative text of a figure.
     table
         The table, if it is one.
     """

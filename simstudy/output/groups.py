@@ -18,9 +18,9 @@ from simstudy.lazy import pd
 from simstudy.measures import Columns, Measure
 
 GROUPS = "groups.parquet"
-AVERAGES = "averages"  # in a manifest: the measures that are means over replicates
+AVERAGES = "averages"  # key in a manifest: measures that are means over replicates
 MAX_VALUES = 20_000  # estimates in a file: about 160 kB
-MIN_GROUPS, MAX_GROUPS = 10, 100  # of a scenario
+MIN_GROUPS, MAX_GROUPS = 10, 100  # groups per scenario
 COUNTS = ("n_rep", "n_failed", "n_given")
 
 
@@ -52,7 +52,7 @@ def rows_with_groups(n_rows: int) -> np.ndarray:
 def estimates_of_groups(result: Result) -> pd.DataFrame:
     """Estimate each row of a summary from each group of blocks.
 
-    Of a summary with very many rows, only some are estimated.
+    If a summary has very many rows, only some are estimated.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from simstudy.study import Study
 
 REPORT = "verification.json"
-RTOL = 1e-9  # of |estimate| + MCSE √n: arithmetic on another machine
+RTOL = 1e-9  # tolerance relative to |estimate| + MCSE √n, for arithmetic on another machine
 FALSIFIED = 0.1  # share of groups of which the answer says how probably none was drawn
 MIN_SIZE = 30  # replicates of a group from which a measure that is no mean is compared
 MIN_GROUPS = 30  # groups to draw at least
@@ -72,7 +72,7 @@ AGREES, DIFFERS, NOT_COMPARABLE = 0, 1, 2
 
 @dataclass
 class Verification:
-    """What a folder was found to hold.
+    """The result of a verification.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class Verification:
     seed
         Seed of the choice of groups, to repeat it.
     wrong
-        What disagrees, each with both values.
+        Disagreements, each with both values.
     said
-        What was checked, and what could not be, in lines.
+        Lines on what was checked.
     n_groups, n_drawn
         Groups of the folder, and those drawn again.
     unchecked
@@ -405,7 +405,7 @@ def _other_versions(manifest: Mapping[str, Any]) -> str:
 
 @dataclass
 class _NoReplicates:
-    """Stands for replicates that a folder does not hold."""
+    """Replicates that are not in a folder; reading them raises an error."""
 
     plan: Plan
     n_rep: Mapping[str, int]
@@ -516,7 +516,7 @@ class _Drawn:
         return home
 
     def compare(self, store: Store, key: str, group: Group) -> Iterator[tuple[str, bool]]:
-        """What differs in a group, as text, and whether a tie explains it."""
+        """Differences in a group as text, each with whether a tie explains it."""
         rows = self.rows_by_key[key]
         own = self.groups[
             self.groups["row"].isin(rows) & (self.groups["group"] == group.number)
@@ -545,7 +545,7 @@ class _Drawn:
     def _other_place(
         self, measure: Measure, key: str, row: Mapping[str, Any], cell: int, n_cells: int
     ) -> str:
-        """What a row of the summary is labelled as, if that is not its place in the study."""
+        """A text if a row of the summary has the labels of another place; empty otherwise."""
         wanted: dict[str, Any] = {"measure": measure.name}
         wanted |= factors_in(self.plan, self.plan.keys[key])
         axes = {**self.plan.axes, **{name: tuple(v) for name, v in measure.axes.items()}}
@@ -697,7 +697,7 @@ def _is_wrong_in_itself(made: Verification) -> bool:
 
 
 def _write(made: Verification) -> None:
-    """Write the answer beside the results, if the folder can be written."""
+    """Write the answer to the folder, if it can be written."""
     names = ("status", "seed", "n_groups", "n_drawn", "wrong", "said", "unchecked")
     try:
         write_json(made.folder / REPORT, {name: getattr(made, name) for name in names})

@@ -238,7 +238,7 @@ def _failures(result: Result) -> HtmlTable | None:
 
 
 def _on_common_replicates(result: Result) -> HtmlTable | None:
-    """The first measure of each method, of its own replicates and of those common to all.
+    """The first measure by method, for its own replicates and for those common to all methods.
 
     Only for scenarios in which methods failed in different replicates; None if there are none.
     """
