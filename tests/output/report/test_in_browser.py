@@ -1,8 +1,10 @@
 """A page as readers have it: on a telephone, on a desk, on paper, by day and by night."""
 
+import importlib.util
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -174,3 +176,15 @@ def test_the_index_fits_and_all_of_its_figures_are_seen(width, medium, browser, 
     n_figures = len([*index.parent.glob("*/figures/*.png")])
     assert browser.says("document.images.length") == n_figures > 4
     assert browser.says(UNSEEN) == 0
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_report_is_accessible(browser, page, mode):
+    rules = importlib.util.find_spec("axe_core_python")
+    if rules is None:
+        pytest.skip("axe-core is not installed")
+    browser.show(page, width=TELEPHONE, mode=mode)
+    browser.says("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    browser.says(Path(rules.origin).with_name("axe.min.js").read_text() + ";0")
+    told = "axe.run().then((r) => r.violations.map((v) => `${v.id} ${v.nodes[0].html}`))"
+    assert browser.says(told, waits=True) == []
