@@ -36,6 +36,7 @@ from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import OWN_VALUES, Provenance
 
 LAYOUT = 5  # version of the stored rows: add 1 if the same columns are stored differently
+FILTERS = "warnings that are errors"  # entry of a fingerprint
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
 
@@ -294,9 +295,13 @@ def _codes(
         (kind, method): _merged(by_kind[kind, read].found, by_method.get(method, {})) | made
         for kind, (method, read) in itertools.product(kinds, properties.items())
     }
+    filters = _filters_of(plan)
+    with_filters = {at: code | filters for at, code in known.items()} if filters else known
     kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
     return {
-        key: known[kind_at[id(base_scenario(drawn))], method_of(drawn)]
+        key: (with_filters if _is_one_by_one(drawn) else known)[
+            kind_at[id(base_scenario(drawn))], method_of(drawn)
+        ]
         for key, drawn in plan.keys.items()
     }
 
@@ -346,22 +351,25 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
         "may_be_missing": sorted(plan.rules.may_be_missing),
         "layout": LAYOUT,
-    } | _filters_of(plan)
+    }
 
 
-def _filters_of(plan: Plan) -> dict[str, Any]:
-    """The warnings that are failures, where replicates are drawn or analysed one by one."""
-    each = [base_scenario(unit) for unit in plan.scenarios]
-    functions = (unit.method.function for unit in plan.scenarios if isinstance(unit, WorkUnit))
-    one_by_one = any(isinstance(function, EachReplicate) for function in functions)
-    if not plan.warning_filters or not (one_by_one or any(hasattr(s, "draw_one") for s in each)):
+def _filters_of(plan: Plan) -> Fingerprint:
+    """The warnings that are failures, as an entry of a fingerprint; empty if there are none."""
+    if not plan.warning_filters:
         return {}
     texts = [
         f"{f.action}:{f.message}:{f.category.__module__}.{f.category.__qualname__}:{f.module}:"
         f"{f.lineno}"
         for f in plan.warning_filters
     ]
-    return {"warnings_as_failures": texts}
+    return {FILTERS: "#" + short_hash("|".join(texts))}
+
+
+def _is_one_by_one(unit: Scenario) -> bool:
+    """Whether replicates are drawn or analysed one by one, so that filters of warnings hold."""
+    is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
+    return is_method or hasattr(base_scenario(unit), "draw_one")
 
 
 def _made_at_drawing(plan: Plan, traces: Iterable[Trace]) -> dict[str, str]:

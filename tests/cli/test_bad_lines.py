@@ -62,7 +62,7 @@ FAMILIES = {
                      "hydra/launcher=foo", "hydra.job.chdir=abc", "hydra=3"),
     "taken away": lines("~backend", "~scale", "~experiment", "~n_rep", "~hydra", "~hydra.run",
                         "~", "~precision.x", "~nope"),
-    "flags": [(("--n-rep", "5"), "'5'"), (("-cn", "x"), "'x'"),
+    "flags": [(("--n-rep", "5"), "write n_rep=5"), (("-cn", "x"), "'x'"),
               (("-m", "--cfg", "job"), "--cfg"), (("--config-name=x",), "'x'"),
               (("-sc",), "install"), (("--resolve",), "--resolve"), (("-",), "-")],
     "words": [((*words, "experiment=few"), said) for words, said in (
@@ -151,9 +151,7 @@ def test_a_line_that_cannot_be_meant_is_refused_in_one(family, project, capsys):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize(
-    "flag", ["-p", "--cfg", "-c", "--n_rep=5", "-mv", f"--{LONG}", "--cfg=nothing"]
-)
+@pytest.mark.parametrize("flag", ["-p", "--cfg", "-c", "-mv", f"--{LONG}", "--cfg=nothing"])
 def test_a_flag_that_hydra_does_not_know_ends_with_its_usage(flag, project, capsys):
     before = contents(project)
     assert main(["experiment=few", flag]) == 2

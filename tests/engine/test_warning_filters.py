@@ -151,3 +151,27 @@ def test_filters_are_those_up_to_the_last_error():
 def test_what_is_no_class_of_warnings_is_refused():
     with pytest.raises(StudyError, match="warnings_as_failures='UserWarning' is not allowed"):
         study(Pairs(), fit, warnings_as_failures="UserWarning")
+
+
+def test_filters_count_for_the_methods_that_they_hold_for(tmp_path):
+    """A method of whole blocks keeps its blocks when one of single replicates is added."""
+
+    def whole(x):
+        return {"estimate": x.mean(axis=1)}
+
+    def single(x):
+        return {"estimate": x.mean()}
+
+    @dataclass(frozen=True)
+    class Plain:
+        def draw(self, streams, n_rep):
+            return {"x": streams("data").normal(size=(n_rep, 3))}
+
+    def study(**methods):
+        return Study("filtered", [Plain()], [mean("estimate")], methods=methods, block_size=50)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnicodeWarning)
+        study(whole=whole).run(100, out=tmp_path, **INLINE)
+        both = study(whole=whole, single=each_replicate(single)).run(100, out=tmp_path, **INLINE)
+    assert both.outcome.n_blocks == 2
