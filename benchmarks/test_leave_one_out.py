@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.timing import least_alone
 from simstudy.documents.dgps.linear import RandomCoefficients
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.priors import default_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.documents.stats.leave_one_out.utilities import Pointwise
@@ -52,7 +52,7 @@ def errors(n_rep: int) -> Pointwise:
 
 
 def bootstrap_block() -> None:
-    bayesian_bootstrap_against(errors(N_REP), [], np.random.default_rng(1), n_draw=N_DRAW)
+    bayesian_bootstrap([errors(N_REP)], np.random.default_rng(1), n_draw=N_DRAW)
 
 
 def plain_bootstrap() -> None:

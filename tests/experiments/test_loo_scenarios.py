@@ -3,9 +3,8 @@
 import numpy as np
 from scipy import stats
 
-from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.scenarios.leave_one_out import ImportanceSampling, LeaveOneOut
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.documents.stats.leave_one_out.utilities import R2_FORMS, UTILITIES
@@ -22,7 +21,7 @@ AT = {name: place for place, name in enumerate(UTILITIES)}
 def models_of(scenario: LeaveOneOut):
     """Features of the three models, one after the other, with responses and coefficients."""
     data = scenario.dgp.draw(streams()("data"), N_REP, scenario.n_obs)
-    extra = standard_normals(streams()("useless feature"), N_REP, scenario.n_obs)[:, :, None]
+    extra = streams()("useless feature").standard_normal((N_REP, scenario.n_obs, 1))
     half = data.features[:, :, : scenario.n_feature // 2]
     more = np.concatenate([data.features, extra], axis=2)
     return data, [data.features, half, more]
@@ -68,7 +67,7 @@ def test_the_bootstrap_is_that_of_each_model_and_pair():
     def rng():
         return streams()("bootstrap")
 
-    each = bayesian_bootstrap_against(fits[0], fits[1:], rng(), n_draw=SMALL.n_draw)
+    each = bayesian_bootstrap(fits, rng(), n_draw=SMALL.n_draw)
     for place, wanted in enumerate(each):
         np.testing.assert_array_equal(found["estimate"][:, place, :, 1], wanted.value)
         np.testing.assert_array_equal(found["std_error"][:, place, :, 1], wanted.std_error)

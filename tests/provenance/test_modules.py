@@ -64,8 +64,8 @@ def test_whose_a_module_is(project):
 
 
 def test_kernels_are_known_by_what_they_import(project):
-    assert is_kernel("simstudy.documents.dgps._normal_kernels")
-    assert not is_kernel("simstudy.documents.dgps.normals")
+    assert is_kernel("simstudy.documents.stats.bootstrap.resample_sums")
+    assert not is_kernel("simstudy.documents.stats.bootstrap.losses")
 
 
 def test_what_a_source_imports(project):

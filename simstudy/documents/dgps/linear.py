@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.stats.models.least_squares import LinearFit
 from simstudy.documents.stats.models.risk import folded_normal_mean
 from simstudy.errors import DesignError
@@ -94,8 +93,7 @@ class LinearModel:
         """Features and responses, with new coefficients unless they are given."""
         if coefficients is None:
             coefficients = self.draw_coefficients(rng, n_rep)
-        features = standard_normals(rng, n_rep, n_obs * self.n_feature)
-        features = features.reshape(n_rep, n_obs, self.n_feature)
+        features = rng.standard_normal((n_rep, n_obs, self.n_feature))
         signal = np.matmul(features, coefficients[:, :, np.newaxis])[:, :, 0]
         noise = np.sqrt(self.noise_variance) * self._draw_noise(rng, (n_rep, n_obs))
         if self.curvature or self.heteroskedasticity:
@@ -109,7 +107,7 @@ class LinearModel:
         self, rng: np.random.Generator, shape: tuple[int, int]
     ) -> Float[np.ndarray, "rep obs"]:
         if np.isinf(self.df):
-            return standard_normals(rng, *shape)
+            return rng.standard_normal(shape)
         return np.asarray(rng.standard_t(self.df, shape) * np.sqrt((self.df - 2) / self.df))
 
     def signal_sd(self, coefficients: Coefficients) -> Reps:
@@ -131,7 +129,7 @@ class LinearModel:
         """
         self._require_normal()
         coefficients = self.draw_coefficients(rng, n_rep)
-        normal = standard_normals(rng, n_rep, self.n_feature + 1)
+        normal = rng.standard_normal((n_rep, self.n_feature + 1))
         chi = np.sqrt(rng.chisquare(n_obs - self.n_feature, n_rep))
         off = np.sqrt(self.noise_variance) * normal[:, :-1] / chi[:, np.newaxis]
         distance = (off**2).sum(axis=1)
@@ -143,7 +141,7 @@ class LinearModel:
     ) -> Float[np.ndarray, "rep obs"]:
         """New errors y - prediction from their law, which is normal."""
         shift, variance = self._error_law(coefficients, fit)
-        normal = standard_normals(rng, len(coefficients), n_obs)
+        normal = rng.standard_normal((len(coefficients), n_obs))
         return np.asarray(np.sqrt(variance)[:, np.newaxis] * normal - shift[:, np.newaxis])
 
     def risk(
@@ -188,4 +186,4 @@ class RandomCoefficients(LinearModel):
 
     def draw_coefficients(self, rng: np.random.Generator, n_rep: int) -> Coefficients:
         """Independent normal coefficients."""
-        return np.asarray(self.coefficient * standard_normals(rng, n_rep, self.n_feature))
+        return np.asarray(self.coefficient * rng.standard_normal((n_rep, self.n_feature)))

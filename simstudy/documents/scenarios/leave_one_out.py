@@ -21,8 +21,7 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.design import Columns, grid
 from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, Regression
-from simstudy.documents.dgps.normals import standard_normals
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.importance import (
     importance_leave_one_out,
     posterior_draws,
@@ -170,7 +169,7 @@ class LeaveOneOut(_Setting):
     def _features(self, kind: str, data: Regression, streams: Streams) -> Features:
         if kind == "half":
             return data.features[:, :, : self.n_feature // 2]
-        useless = standard_normals(streams("useless feature"), *data.y.shape)
+        useless = streams("useless feature").standard_normal(data.y.shape)
         return np.concatenate([data.features, useless[:, :, np.newaxis]], axis=2)
 
 
@@ -218,7 +217,7 @@ def estimated(
 ) -> list[tuple[Estimate, ...]]:
     """Estimates by each of `METHODS`: of a model, then of it less each of the others."""
     by_taylor = [taylor(first), *(taylor_difference(first, other) for other in others)]
-    drawn = bayesian_bootstrap_against(first, others, streams("bootstrap"), n_draw=n_draw)
+    drawn = bayesian_bootstrap([first, *others], streams("bootstrap"), n_draw=n_draw)
     return list(zip(by_taylor, drawn, strict=True))
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Bool, Float
-from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.stats.compatible import ESTIMATORS, Mixture, fisher
 from simstudy.lazy import special
 from simstudy.measures import bias, empirical_se, mean, rmse
@@ -76,10 +75,10 @@ class Proportion:
 
     def log_p_values(self, rng: np.random.Generator, n_rep: int) -> PValues:
         """Natural logs of the p-values of each list."""
-        own = standard_normals(rng, n_rep, self.n_prediction)
+        own = rng.standard_normal((n_rep, self.n_prediction))
         if self.correlation:
             group = np.arange(self.n_prediction) // (self.n_together or self.n_prediction)
-            shared = standard_normals(rng, n_rep, int(group[-1]) + 1)[:, group]
+            shared = rng.standard_normal((n_rep, int(group[-1]) + 1))[:, group]
             own = np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own
         center = np.where(self.is_null, 0.0, self.shift)
         scores = center + np.where(self.is_null, 1.0, self.spread) * own

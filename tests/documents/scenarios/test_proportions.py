@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.scenarios.proportions import METHODS, EstimatedProportion, Proportion
 from simstudy.documents.stats.compatible import ESTIMATORS, fisher
 from tests.documents.scenarios.draws import streams_at
@@ -21,7 +20,7 @@ def test_compatible_ones_lie_evenly_among_the_others():
 
 
 def test_data_are_two_sided_p_values_of_normal_scores_their_truth_and_fishers():
-    scores = standard_normals(streams_at()("data"), 6, 10)
+    scores = streams_at()("data").standard_normal((6, 10))
     scores = np.where(SHIFTED.is_null, scores, 2.0 + 1.5 * scores)
     data = SHIFTED.draw(streams_at(), 6)
     known = [[2 * min(stats.norm.cdf(z), stats.norm.sf(z)) for z in row] for row in scores]

@@ -7,12 +7,11 @@ share its draws; no two data sets share any. A standard error from S draws scatt
 1 / sqrt(2 S) of itself.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
 from simstudy.documents.stats.leave_one_out.utilities import (
     CLIPPED_FROM,
     UTILITIES,
@@ -22,8 +21,7 @@ from simstudy.documents.stats.leave_one_out.utilities import (
     log_densities,
 )
 
-AT_ONCE = 1 << 20  # weights in memory at a time, in NumPy
-WIDTH = 4  # the compiled sums take columns by fours
+AT_ONCE = 1 << 15  # weights in memory at a time: they stay in the cache
 SHARED, OWN = 3, 4  # columns of the response, and of each model
 
 Columns = Float[np.ndarray, "obs column"]
@@ -33,48 +31,26 @@ Sums = tuple[Float[np.ndarray, "column draw"], Float[np.ndarray, "model draw"]]
 
 
 def bayesian_bootstrap(
-    models: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int
+    models: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
 ) -> list[Estimate]:
     """Utilities of the first model, then of it less each other: mean and sd over the draws."""
-
-    def sums(_: int, columns: Columns, squares: Squares) -> Iterator[Sums]:
-        at_once = max(1, AT_ONCE // len(columns))
-        for start in range(0, n_draw, at_once):
-            shape = min(at_once, n_draw - start), len(columns)
-            weights = rng.standard_exponential(shape)
-            yield (weights @ columns).T, (weights**2 @ squares).T
-
-    return _estimates(models, sums)
-
-
-def bayesian_bootstrap_against(
-    first: Pointwise, others: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
-) -> list[Estimate]:
-    """The same by compiled weights: two words of `rng` per replicate seed all of its draws."""
-    from simstudy.documents.stats.leave_one_out._weight_kernels import weighted_sums
-
-    seeds = replicate_seeds(rng, len(first.y))[:, 0].copy()
-
-    def sums(rep: int, columns: Columns, squares: Squares) -> Iterator[Sums]:
-        padded = np.pad(columns, ((0, 0), (0, -columns.shape[1] % WIDTH)))
-        found = np.empty((1, padded.shape[1], n_draw)), np.empty((1, squares.shape[1], n_draw))
-        seed, by_model = seeds[rep : rep + 1], np.ascontiguousarray(squares.T)
-        weighted_sums(padded.reshape(1, -1), by_model[np.newaxis], seed, *found)
-        yield found[0][0], found[1][0]
-
-    return _estimates([first, *others], sums)
-
-
-def _estimates(
-    models: Sequence[Pointwise], sums: Callable[[int, Columns, Squares], Iterator[Sums]]
-) -> list[Estimate]:
-    columns = _columns(models)
     squares = np.stack([model.error**2 for model in models], axis=-1)
-    rows = zip(columns, squares, strict=True)
-    found = [_moments(map(_utilities, sums(rep, *row))) for rep, row in enumerate(rows)]
+    rows = zip(_columns(models), squares, strict=True)
+    found = [_moments(map(_utilities, _sums(*row, rng, n_draw))) for row in rows]
     values, errors = (np.stack(part, axis=1) for part in zip(*found, strict=True))
     scale = np.array([models[0].y.shape[1] if name == "elpd" else 1.0 for name in UTILITIES])
     return [Estimate(*pair) for pair in zip(scale * values, scale * errors, strict=True)]
+
+
+def _sums(
+    columns: Columns, squares: Squares, rng: np.random.Generator, n_draw: int
+) -> Iterator[Sums]:
+    """Weighted sums of one replicate, some draws at a time."""
+    n_obs = len(columns)
+    at_once = max(1, AT_ONCE // n_obs)
+    for start in range(0, n_draw, at_once):
+        weights = rng.standard_exponential((min(at_once, n_draw - start), n_obs))
+        yield (weights @ columns).T, (weights**2 @ squares).T
 
 
 def _columns(models: Sequence[Pointwise]) -> Float[np.ndarray, "rep obs column"]:

@@ -1,20 +1,13 @@
-"""Weights and sums, compiled and in NumPy, against loops; means against Taylor's formula."""
-
-import math
+"""Draws against loops over them; means against Taylor's formula."""
 
 import numpy as np
 import pytest
 
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
 from simstudy.documents.stats.leave_one_out import bayesian_bootstrap as module
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import (
-    bayesian_bootstrap,
-    bayesian_bootstrap_against,
-)
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.utilities import UTILITIES, Pointwise
 from tests.documents.stats.draws import rng_at
 from tests.documents.stats.leave_one_out.plain import utilities_of
-from tests.documents.stats.words import GOLDEN, WORD, mixed
 
 EPS = float(np.finfo(float).eps)
 
@@ -30,61 +23,6 @@ def models_of(n_rep: int = 3, n_obs: int = 11, n_model: int = 3) -> list[Pointwi
     first = make_pointwise(n_rep, n_obs)
     others = (make_pointwise(n_rep, n_obs, seed=20 + at) for at in range(n_model - 1))
     return [first, *(other._replace(y=first.y) for other in others)]
-
-
-# ---------------------------------------------------------------- the compiled weights
-def slow_exponential(word: int) -> float:
-    """The ziggurat as published, in whole numbers as far as it goes."""
-    from simstudy.documents.stats.leave_one_out._weight_kernels import EDGE, EDGES, HEIGHT
-
-    state = word
-    while True:
-        layer, x = word % 256, (word >> 11) * 2.0**-53
-        x *= EDGES[layer]
-        if x < EDGES[layer + 1]:
-            return x
-        state = (state + GOLDEN) % WORD
-        share = (mixed(state) >> 11) * 2.0**-53 + 2.0**-54
-        if layer == 0:
-            return EDGE - math.log(share)
-        if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-x):
-            return x
-        state = (state + GOLDEN) % WORD
-        word = mixed(state)
-
-
-def slow_weights(seed: int, n_obs: int, n_draw: int) -> np.ndarray:
-    words = [mixed((seed + (at + 1) * GOLDEN) % WORD) for at in range(n_draw * n_obs)]
-    return np.array([slow_exponential(word) for word in words]).reshape(n_draw, n_obs)
-
-
-def compiled_weights(seed: int, n_obs: int, n_draw: int) -> np.ndarray:
-    from simstudy.documents.stats.leave_one_out._weight_kernels import fill_exponentials
-
-    out = np.empty((n_draw, n_obs))
-    fill_exponentials(np.uint64(seed), 0, np.empty(n_obs, np.uint64), out)
-    return out
-
-
-@pytest.mark.parametrize("seed", [0, 2**63 + 11, 2**64 - 1])
-def test_weights_are_those_of_a_loop_in_whole_numbers(seed):
-    n_obs, n_draw = 100, 300  # one weight in 90 is not decided by its first word
-    assert (compiled_weights(seed, n_obs, n_draw) == slow_weights(seed, n_obs, n_draw)).all()
-
-
-def test_layers_have_equal_areas_and_end_at_height_one():
-    from simstudy.documents.stats.leave_one_out._weight_kernels import (
-        EDGE,
-        EDGES,
-        HEIGHT,
-        layer_area,
-    )
-
-    assert EDGES[1] * HEIGHT[1] + math.exp(-EDGE) == pytest.approx(layer_area(), rel=4 * EPS)
-    areas = EDGES[1:-1] * np.diff(HEIGHT[1:])
-    # The last edge is where all rounding gathers: heights near 1 are known to an eps.
-    np.testing.assert_allclose(areas, layer_area(), rtol=256 * EPS / layer_area())
-    assert HEIGHT[-1] == 1
 
 
 # ---------------------------------------------------------------- the draws
@@ -111,32 +49,19 @@ SIZES = pytest.mark.parametrize(("n_obs", "n_draw"), [(2, 2), (3, 7), (11, 8), (
 
 @SIZES
 @pytest.mark.parametrize("n_model", [1, 3])
-def test_compiled_estimates_are_those_of_a_loop_over_draws(n_obs, n_draw, n_model):
-    models = models_of(3, n_obs, n_model)
-    found = bayesian_bootstrap_against(models[0], models[1:], rng_at(), n_draw=n_draw)
-    seeds = replicate_seeds(rng_at(), 3)[:, 0]
-    assert_is_the_loop(found, models, lambda rep: compiled_weights(int(seeds[rep]), n_obs, n_draw))
-
-
-@SIZES
 @pytest.mark.parametrize("at_once", [1, 60, 1 << 20])
-def test_estimates_of_numpy_are_those_of_a_loop_over_draws(monkeypatch, n_obs, n_draw, at_once):
+def test_estimates_are_those_of_a_loop_over_draws(monkeypatch, n_obs, n_draw, n_model, at_once):
     monkeypatch.setattr(module, "AT_ONCE", at_once)  # whatever the size of its parts
-    models, rng = models_of(2, n_obs), rng_at()
+    models, rng = models_of(2, n_obs, n_model), rng_at()
     found = bayesian_bootstrap(models, rng_at(), n_draw=n_draw)
     weights = [rng.standard_exponential((n_draw, n_obs)) for _ in range(2)]
     assert_is_the_loop(found, models, weights.__getitem__)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_losses_of_a_mean_have_the_variance_of_dirichlet_weights(compiled):
+def test_losses_of_a_mean_have_the_variance_of_dirichlet_weights():
     """Of a flat Dirichlet's weights a mean of n losses has their variance over n + 1."""
     (model,), n_draw = models_of(3, 7, 1), 4000
-    (found,) = (
-        bayesian_bootstrap_against(model, [], rng_at(), n_draw=n_draw)
-        if compiled
-        else bayesian_bootstrap([model], rng_at(), n_draw=n_draw)
-    )
+    (found,) = bayesian_bootstrap([model], rng_at(), n_draw=n_draw)
     losses = {"mae": np.abs(model.error), "mse": model.error**2, "elpd": 7 * model.log_density}
     for name, values in losses.items():
         exact = np.sqrt(values.var(axis=1) / 8)
@@ -153,7 +78,7 @@ def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced
     n_obs, n_draw = 100, 4000
     y = rng_at().standard_normal((1, n_obs))
     error = (y - y.mean()) * n_obs / (n_obs - 1)
-    (found,) = bayesian_bootstrap_against(Pointwise(y, error), [], rng_at(), n_draw=n_draw)
+    (found,) = bayesian_bootstrap([Pointwise(y, error)], rng_at(), n_draw=n_draw)
     errors = dict(zip(UTILITIES, found.std_error[0], strict=True))
     assert errors["r2_variance"] < 1e3 * EPS
     assert errors["r2_mean_square"] < 1e3 * EPS
