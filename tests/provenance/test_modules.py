@@ -64,7 +64,7 @@ def test_whose_a_module_is(project):
 
 
 def test_kernels_are_known_by_what_they_import(project):
-    assert is_kernel("simstudy.documents.stats.bootstrap.resample_sums")
+    assert is_kernel("simstudy.documents.stats.bootstrap._resample_sums")
     assert not is_kernel("simstudy.documents.stats.bootstrap.losses")
 
 

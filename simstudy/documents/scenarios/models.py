@@ -114,7 +114,8 @@ class ModelTrial:
     n_truth: int = 10000
 
     def __post_init__(self) -> None:
-        refuse_few_resamples(self.k, self.n_boot, *self.sizes, *self._prospective)
+        refuse_few_resamples(self.k, self.n_boot)
+        max(self._prospective)  # refuses what has no design
         if self.n_truth < 10 * max(self.sizes):
             raise DesignError(
                 f"n_truth={self.n_truth} fresh observations know the true metric hardly better "

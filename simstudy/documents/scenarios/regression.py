@@ -65,7 +65,8 @@ class RegressionTrial:
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
-        refuse_few_resamples(self.k, self.n_boot, self.n_test, self.design.n2)
+        refuse_few_resamples(self.k, self.n_boot)
+        trial_design(self.n_test, self.k, self.alpha, self.power)  # refuses what has none
         if not self.n_inner >= 2:
             raise DesignError(
                 f"n_inner={self.n_inner} inner resamples have no variance, so nothing can be "

@@ -8,7 +8,7 @@ import numpy as np
 from simstudy.design import Columns
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.stats.bootstrap.losses import OBS_LIMIT, bootstrap_variance, ideal_variance
+from simstudy.documents.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, relative_bias
 from simstudy.provenance.streams import Streams
@@ -34,11 +34,6 @@ class BootstrapSe:
             raise DesignError(
                 f"n_boot={self.n_boot} resamples have no variance, so there is no standard error. "
                 "Use at least 2, or infinity for the limit."
-            )
-        if math.isfinite(self.n_boot) and self.n_test > OBS_LIMIT:
-            raise DesignError(
-                f"n_test={self.n_test} observations, and at most {OBS_LIMIT} are resampled. Use "
-                "n_boot=inf, which needs no resample."
             )
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:

@@ -4,7 +4,6 @@ import numpy as np
 
 from simstudy.array_types import Float, Int, UInt64
 
-OBS_LIMIT = 2**16 - 1  # observations that the compiled loop can resample
 MAX_COUNTS = 1 << 15  # counts held at once without the compiled loop: they stay in the cache
 
 
@@ -24,11 +23,11 @@ def means_of_streams(
     values: Float[np.ndarray, "rep obs column"], seeds: UInt64[np.ndarray, "rep 2"], n_boot: int
 ) -> Float[np.ndarray, "rep boot column"]:
     """`resampled_means` of the streams that these words start."""
-    from simstudy.documents.stats.bootstrap import _resample_kernels as kernels
+    from simstudy.documents.stats.bootstrap import _resample_sums as compiled
 
     means = np.empty((len(values), values.shape[2], n_boot))
     columns = np.ascontiguousarray(values.transpose(0, 2, 1), float)
-    kernels.resampled_means(columns, seeds[:, 0].copy(), means)
+    compiled.resampled_means(columns, seeds[:, 0].copy(), means)
     return means.transpose(0, 2, 1)
 
 
@@ -68,10 +67,10 @@ def inner_variances(
 
 
 def _indices(seed: np.uint64, n_resample: int, n_obs: int) -> Int[np.ndarray, "resample obs"]:
-    from simstudy.documents.stats.bootstrap import _resample_kernels as kernels
+    from simstudy.documents.stats.bootstrap import _resample_sums as compiled
 
     drawn = np.empty((n_resample, n_obs), np.uint32)
-    kernels.fill_indices(seed, n_obs, drawn)
+    compiled.fill_indices(seed, drawn)
     return drawn.astype(np.int64)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.documents.stats.bootstrap.losses import (
-    OBS_LIMIT,
     inner_variances,
     means_of_streams,
     replicate_seeds,
@@ -184,13 +183,8 @@ def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageD
     return solve_design(n1=n_test, k=k, alpha=alpha, power=power)
 
 
-def refuse_few_resamples(k: float, n_boot: int, *n_obs: int) -> None:
-    """Refuse a quantile among the few most extreme resamples, and samples too large to resample."""
-    if max(n_obs, default=0) > OBS_LIMIT:
-        raise DesignError(
-            f"a sample of {max(n_obs)} observations, and at most {OBS_LIMIT} are resampled. Use a "
-            "smaller n_test, or ask for less power."
-        )
+def refuse_few_resamples(k: float, n_boot: int) -> None:
+    """Refuse a quantile among the few most extreme resamples."""
     tail = float(special.ndtr(-abs(k)))
     if not n_boot * tail >= MIN_TAIL_DRAWS:
         least = MIN_TAIL_DRAWS / max(tail, 1e-300)

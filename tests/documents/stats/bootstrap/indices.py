@@ -2,13 +2,20 @@
 
 import numpy as np
 
-from tests.documents.stats.words import GOLDEN, WORD, mixed, place
+WORD, GOLDEN = 2**64, 0x9E3779B97F4A7C15
+
+
+def mixed(state: int) -> int:
+    """SplitMix64 (Steele, Lea and Flood 2014)."""
+    z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
+    return z ^ (z >> 31)
 
 
 def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> np.ndarray:
-    """Indices (boot, obs) of the stream that a word starts: each quarter of a word gives one."""
-    n_word = -(-n_obs // 32) * 8
-    states = (int(seed) + GOLDEN * (1 + w) for w in range(n_boot * n_word))
-    words = [mixed(state % WORD) for state in states]
-    indices = [place(word, n_obs, bits=16, at=at) for word in words for at in (0, 16, 32, 48)]
-    return np.array(indices).reshape(n_boot, -1)[:, :n_obs]
+    """Indices (boot, obs) of the stream that a word starts: each half of a word gives one."""
+    n_word = (n_obs + 1) // 2
+    words = [mixed((int(seed) + GOLDEN * (1 + w)) % WORD) for w in range(n_boot * n_word)]
+    halves = [[(word >> at) % 2**32 * n_obs >> 32 for word in words] for at in (32, 0)]
+    by_half = [np.array(half).reshape(n_boot, n_word) for half in halves]
+    return np.concatenate(by_half, axis=1)[:, :n_obs]
