@@ -5,8 +5,8 @@ gives a single number. Training minimises the mean squared error of mini-batches
 usual constants, at a constant rate, without early stopping and without a penalty. Linear layers
 before a normalisation have no bias, as the normalisation would take it away.
 
-The arithmetic is compiled (`_training_kernels`), to the same bits on any processor: blocks of
-sixteen networks, the last one filled up with copies of the last network, which are dropped.
+The loops are compiled (`_epochs`), in double precision: training enlarges roundings, and those of
+single precision would show in the third digit of a prediction.
 
 Sources: Ioffe & Szegedy (2015), Batch normalization, ICML 37, 448-456; Kingma & Ba (2015), Adam,
 ICLR, algorithm 1.
@@ -24,7 +24,6 @@ VARIANCE_FLOOR = 1e-3  # added to a batch's variance, in the squared units of a 
 NEWEST = 0.1  # share of the latest batch in the means and variances that predictions use
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.999  # Adam's decay of mean gradients, and of their squares
 ADAM_FLOOR = 1e-8  # added to the root of the latter
-CACHE_LINE = 64  # bytes
 
 Weights = list[np.ndarray]
 """By layer, `(network, input, output)`."""
@@ -90,16 +89,10 @@ def ensemble_predictions(
 def shuffled(
     rows: Int[np.ndarray, "network draw"], rng: np.random.Generator
 ) -> Int[np.ndarray, "network draw"]:
-    """Each network's rows in an order of their own, from one random word for each network."""
-    from simstudy.documents.stats.networks._training_kernels import shuffle_each
-
-    given = np.ascontiguousarray(rows, dtype=np.int32)
-    seeds, out = rng.integers(2**64, size=len(rows), dtype=np.uint64), np.empty_like(given)
-    shuffle_each(given, seeds, out)
-    return out
+    """Each network's rows in an order of their own."""
+    return rng.permuted(rows, axis=1)
 
 
-# ---------------------------------------------------------------- calls of the compiled loops
 class Trainer:
     """Some networks, with the standardised data that they learn from."""
 
@@ -109,87 +102,56 @@ class Trainer:
         features: Float[np.ndarray, "obs feature"],
         y: Float[np.ndarray, " train"],
         training: Training,
-        dtype: str = "float32",
     ) -> None:
-        from simstudy.documents.stats.compiled.sixteen import LANES
-        from simstudy.documents.stats.networks._training_kernels import Constants
-
-        self.training, self.dtype, self.n_step = training, np.dtype(dtype), 0
-        numbers = 1.0, VARIANCE_FLOOR, NEWEST, FIRST_DECAY, SECOND_DECAY, ADAM_FLOOR
-        self.constants = Constants(*map(self.dtype.type, numbers))
-        self.n_network, self.lanes = len(weights[0]), LANES
-        self.n_block = -(-self.n_network // LANES)
-        self.plan, n_unit = _planned(weights, LANES)
-        self.room = self._zeros(n_unit * max(training.batch_size, 3), LANES)  # see `batch_ends`
-        self.table = self._zeros(len(features), -(-(features.shape[1] + 1) // LANES), LANES)
-        flat = self.table.reshape(len(features), -1)
-        flat[:, : features.shape[1]] = features
-        flat[: len(y), features.shape[1]] = y
-        n_hidden, n_parameter = self.plan.hidden[-1], self.plan.shifts[-1] + 1
-        self.values, self.gradient, self.first, self.second = (
-            self._zeros(self.n_block, n_parameter, LANES) for _ in range(4)
-        )
-        last = np.minimum(np.arange(self.n_block * LANES), self.n_network - 1)
-        for at, layer in zip(self.plan.weights, weights, strict=True):
-            by_parameter = np.moveaxis(layer[last].reshape(self.n_block, LANES, -1), 1, 2)
-            self.values[:, at : at + by_parameter.shape[1]] = by_parameter
-        self.values[:, self.plan.scales[0] : self.plan.shifts[0]] = 1
-        self.moments = self._zeros(2 * n_hidden, LANES)
-        self.running = self._zeros(self.n_block, 2 * n_hidden, LANES)
-        self.running[:, n_hidden:] = 1
-
-    def _zeros(self, *shape: int) -> Any:
-        """Vectors that lie across no two cache lines."""
-        size = int(np.prod(shape)) * self.dtype.itemsize
-        room = np.zeros(size + CACHE_LINE, np.uint8)
-        start = -room.ctypes.data % CACHE_LINE
-        return room[start : start + size].view(self.dtype).reshape(shape)
+        self.training, self.n_step = training, 0
+        self.features, self.y = np.ascontiguousarray(features, float), np.asarray(y, float)
+        self.plan = _planned(weights)
+        n_network, n_hidden = len(weights[0]), self.plan.hidden[-1]
+        flat = [layer.reshape(n_network, -1) for layer in weights]
+        scales, shifts = np.ones((n_network, n_hidden)), np.zeros((n_network, n_hidden + 1))
+        self.values = np.concatenate([*flat, scales, shifts], axis=1)
+        self.first, self.second = np.zeros_like(self.values), np.zeros_like(self.values)
+        self.running = np.zeros((n_network, 2, n_hidden))
+        self.running[:, 1] = 1
 
     def epoch(self, order: Int[np.ndarray, "network draw"]) -> None:
         """Train for one pass over each network's observations, in its own order."""
-        from simstudy.documents.stats.networks import _training_kernels as kernels
+        from simstudy.documents.stats.networks import _epochs
 
-        ends, steps = self.training.batch_ends(order.shape[1]), []
-        for n_obs in np.diff(ends):
-            self.n_step += 1
-            rate = self.training.learning_rate / (1 - FIRST_DECAY**self.n_step)
-            steps.append((rate, 1 / np.sqrt(1 - SECOND_DECAY**self.n_step), 1 / n_obs))
-        kernels.epoch(
-            self.plan, order, ends, np.array(steps, self.dtype),
-            self.table, self.values, self.gradient, self.first, self.second,
-            self.running, self.moments, self.room, self.constants,
+        ends = self.training.batch_ends(order.shape[1])
+        _epochs.epoch(
+            self.plan, self.features, self.y, np.ascontiguousarray(order, np.int64), ends,
+            self.values, self.first, self.second, self.running,
+            self.n_step, self.training.learning_rate,
         )  # fmt: skip
+        self.n_step += len(ends) - 1
 
     def predict(self) -> Float[np.ndarray, "network obs"]:
         """Predictions of every observation by each network, standardised as the response was."""
-        from simstudy.documents.stats.networks import _training_kernels as kernels
+        from simstudy.documents.stats.networks import _epochs
 
-        most, n_obs = min(self.training.batch_size, len(self.table)), len(self.table)
-        found = self._zeros(self.n_block, n_obs, self.lanes)
-        kernels.say(
-            self.plan, self.table, self.values, self.running, self.room, most, found, self.constants
-        )
-        by_network = np.moveaxis(found, 2, 1).reshape(-1, n_obs)
-        return np.asarray(by_network[: self.n_network], dtype=float)
+        found = np.empty((len(self.values), len(self.features)))
+        by_feature = np.ascontiguousarray(self.features.T)
+        _epochs.predict(self.plan, by_feature, self.values, self.running, found)
+        return found
 
 
-def _planned(weights: Weights, lanes: int) -> tuple[Any, int]:
-    """Places of the layers in memory, and how many units a batch takes room for."""
-    from simstudy.documents.stats.networks._training_kernels import Plan
+def _planned(weights: Weights) -> Any:
+    from simstudy.documents.stats.networks._epochs import Plan
 
     sizes = np.array([weights[0].shape[1], *(layer.shape[2] for layer in weights)])
-    hidden, n_out = sizes[1:-1], sizes[1:]
-    at_weights = _begins(sizes[:-1] * n_out)
-    scales = _begins(hidden, at_weights[-1])
-    shifts = _begins(n_out, scales[-1])
-    n_first = -(-(sizes[0] + 1) // lanes) * lanes  # features and response, whole vectors
-    inputs = _begins(np.array([n_first, *hidden]))
-    out = _begins(n_out, inputs[-1])
-    errors = np.array([*inputs[1:-1], out[-1]])
-    parts = at_weights[:-1], scales, shifts[:-1], inputs[:-1], out[:-1], errors, _begins(hidden)
-    return Plan(sizes, *parts), int(out[-1]) + 1
+    return Plan(
+        sizes,
+        _begins(sizes[:-1] * sizes[1:]),
+        _begins(sizes[1:-1]),
+        VARIANCE_FLOOR,
+        NEWEST,
+        FIRST_DECAY,
+        SECOND_DECAY,
+        ADAM_FLOOR,
+    )
 
 
-def _begins(counts: np.ndarray, start: int = 0) -> np.ndarray:
+def _begins(counts: np.ndarray) -> Int[np.ndarray, " begin"]:
     """Offsets at which parts begin, and the end of the last."""
-    return start + np.array([0, *np.cumsum(counts)])
+    return np.array([0, *np.cumsum(counts)])
