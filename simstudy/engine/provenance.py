@@ -421,7 +421,7 @@ def drop_stale(functions: Iterable[Any]) -> None:
     ----------
     functions
         Functions with a cache, and numba functions, each after those that it calls. Functions of
-        simstudy are skipped: their machine code is named by content.
+        simstudy are skipped: what numba compiles there uses its own file alone.
 
     Raises
     ------

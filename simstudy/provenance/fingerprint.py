@@ -338,7 +338,7 @@ class Walk:
         self._enter(key, hash_of(file.read_bytes()) if is_compiled else hash_of_source(text))
         self.names[Key(module, WHOLE_MODULE)] = None
         for name in modules.imported_modules(module):
-            if not is_ours(name) or modules.is_kernel(name):
+            if not is_ours(name):
                 self.whole(name)
 
     def _reach(self, module: str) -> None:
@@ -418,7 +418,7 @@ class Walk:
         base = modules.absolute(module, statement)
         if is_passed_over(base):
             return base
-        if not is_project(base) or not statement.names or modules.is_kernel(base):
+        if not is_project(base) or not statement.names:
             self.whole(base)
             return base
         loaded = modules.loaded_module(base)

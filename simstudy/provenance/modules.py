@@ -21,7 +21,6 @@ from types import FunctionType, ModuleType
 
 from simstudy.provenance.functions import Import, compiled, definition_of, hash_of_text
 from simstudy.provenance.policy import (
-    COMPILES,
     DISTRIBUTIONS,
     GENERATED,
     SETTERS,
@@ -164,15 +163,9 @@ def text_of(module: str) -> str:
     return "\n".join(cell for cell in map(str, cells) if compiled(cell) is not None)
 
 
-@cache
-def is_kernel(module: str) -> bool:
-    """Whether a module of simstudy uses numba: it counts as a whole, without an import."""
-    return is_ours(module) and bool(COMPILES.search(text_of(module).encode()))
-
-
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
-    for remembering in (is_project, module_kind, origin, is_below, text_of, is_kernel):
+    for remembering in (is_project, module_kind, origin, is_below, text_of):
         remembering.cache_clear()
 
 

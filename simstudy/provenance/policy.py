@@ -18,13 +18,7 @@ RUNS = frozenset(_PACKAGES.split())
 """Packages that run studies. They do not count: a change in them that moves a number must increase
 `LAYOUT` in `simstudy/engine/provenance.py`."""
 
-SILENT = frozenset(
-    f"simstudy.{name}"
-    for name in (
-        "lazy", "array_types", "data.sources", "documents.stats.compiled.kernel",
-        "documents.stats.compiled.machine_code",
-    )
-)  # fmt: skip
+SILENT = frozenset(f"simstudy.{name}" for name in ("lazy", "array_types", "data.sources"))
 """Modules that scenarios use, but no number depends on."""
 
 FOLLOWED = frozenset({"simstudy.provenance.streams"})
@@ -42,11 +36,6 @@ def is_passed_over(module: str) -> bool:
         return False
     return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
 
-
-COMPILES = re.compile(
-    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
-)
-"""Import statements of a module with code to be compiled."""
 
 TEACHES_NUMBA = re.compile(
     r"^\s*(?:from|import)\s+(?:numba\.(?:core|extending|np)|llvmlite)\b", re.MULTILINE

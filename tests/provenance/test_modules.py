@@ -12,7 +12,6 @@ from simstudy.provenance.modules import (
     forget_modules,
     imported_modules,
     is_below,
-    is_kernel,
     is_project,
     modules_behind,
 )
@@ -61,11 +60,6 @@ def test_whose_a_module_is(project):
     assert not is_project("json.decoder")
     assert is_below("placed", "deep")
     assert not is_below("placed", "json")
-
-
-def test_kernels_are_known_by_what_they_import(project):
-    assert is_kernel("simstudy.documents.stats.bootstrap._resample_sums")
-    assert not is_kernel("simstudy.documents.stats.bootstrap.losses")
 
 
 def test_what_a_source_imports(project):

@@ -6,15 +6,17 @@ Metrika 33, 337-347) until the mean log likelihood is within a tolerance of its 
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 
+import numba
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.compiled.kernel import kernel
 
 N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1
 STEP_LIMIT = 2000
 NEWTON_LIMIT = 60
 TOLERANCE = 1e-4  # relative size of a step of Newton's; the next one is closer by as much again
+
+kernel = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 
 @kernel
@@ -26,7 +28,7 @@ def _triangle(place: int, x: float) -> float:
     return 2.0 * (end - x) / (end * end) if x < end else 0.0
 
 
-@kernel(error_model="numpy")
+@kernel
 def _fill_gradient(
     x: Float[np.ndarray, " n"],
     density: Float[np.ndarray, " n"],
@@ -51,7 +53,7 @@ def _fill_gradient(
     gradient[0] = weight
 
 
-@kernel(error_model="numpy")
+@kernel
 def _best_exchange(
     density: Float[np.ndarray, " n"], change: Float[np.ndarray, " n"], most: float
 ) -> float:

@@ -137,10 +137,10 @@ class Trainer:
 
 
 def _planned(weights: Weights) -> Any:
-    from simstudy.documents.stats.networks._epochs import Plan
+    from simstudy.documents.stats.networks import _epochs
 
     sizes = np.array([weights[0].shape[1], *(layer.shape[2] for layer in weights)])
-    return Plan(
+    return _epochs.Plan(
         sizes,
         _begins(sizes[:-1] * sizes[1:]),
         _begins(sizes[1:-1]),

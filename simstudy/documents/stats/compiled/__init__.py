@@ -1,1 +1,0 @@
-"""Compiling: machine code that is never stale, explicit vectors, and a mixer of words."""
