@@ -38,11 +38,10 @@ from simstudy.engine.graceful_stop import (
     timeout_message,
 )
 from simstudy.engine.independence import odd_spreads
-from simstudy.engine.pilot import Pilot, draw_pilot
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
-from simstudy.engine.second_draw import check_repeatable
+from simstudy.engine.second_draw import Pilot, check_repeatable, draw_pilot
 from simstudy.engine.tasks import (
     TASK_SECONDS,
     BlockId,

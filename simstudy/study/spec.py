@@ -17,7 +17,7 @@ from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure, MeasureContext
-from simstudy.measures.groups import bind
+from simstudy.measures.core import bind
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_file_name, check_whole, file_name
 
