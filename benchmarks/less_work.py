@@ -28,7 +28,7 @@ from simstudy.measures import (
     type_1_error,
     weighted_proportion,
 )
-from simstudy.measures.groups import bind
+from simstudy.measures.core import bind
 
 PAIR = 2  # replicates in a group of antithetic draws
 SMALLEST = 2.0**-54  # half of the smallest uniform above 0, in place of 0

@@ -162,8 +162,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "argv", [*sys.argv])
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-    from simstudy.engine.pilot import Pilot
-    from simstudy.engine.second_draw import Repeated
+    from simstudy.engine.second_draw import Pilot, Repeated
 
     # no other process for short runs
     monkeypatch.setattr("simstudy.engine.loop.check_repeatable", lambda *_, **__: Repeated({}))

@@ -117,7 +117,7 @@ class ResultParts:
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate if any replicate failed."""
         from simstudy.measures import convergence_rate
-        from simstudy.measures.groups import bind
+        from simstudy.measures.core import bind
 
         names = {measure.name for measure in self.declared}
         if not self.replicates.any_failed or "convergence_rate" in names:
@@ -134,7 +134,7 @@ class ResultParts:
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
         from simstudy.measures import Measure
-        from simstudy.measures.groups import bind
+        from simstudy.measures.core import bind
 
         if isinstance(name, Measure):
             return bind(name, self._context)

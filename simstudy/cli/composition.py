@@ -393,7 +393,7 @@ def _read_run_settings(values: Mapping[str, Any], backend: str) -> Settings:
     if options or ":" in kind:
         from simstudy.engine.executors import maker_of
 
-        maker_of(settings.workers)
+        maker_of(settings)
     return settings
 
 

@@ -196,8 +196,7 @@ def take_inventory(run: "Run", *, compares: bool = False) -> Inventory:
     out = run.out if (run.folder / REPLICATES).is_dir() else None
     folder = StudyFolder.open(plan, out, provenance.of_blocks, at_once=False)
     if compares:
-        workers = run.settings.workers
-        for text in count_other_versions(plan, folder, provenance, workers, is_all=True):
+        for text in count_other_versions(plan, folder, provenance, run.settings, is_all=True):
             print(text, file=sys.stderr)
     store, pending = uncompared_versions(plan, folder)
     other = other_code(plan, store, data=True)

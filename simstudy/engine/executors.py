@@ -17,7 +17,6 @@ import types
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, cast
 
 from simstudy.engine.error_policy import OnRow
@@ -477,13 +476,13 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
             stacklevel=2,
         )
-        workers = replace(workers, backend="threads", options={})
+        workers = Workers("threads", workers.n_jobs)
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}
     options = {name: value for name, value in ours.items() if name in names}
     try:
-        return make(**options, **workers.options)
+        return make(**options, **(workers.backend_options or {}))
     except ConfigError:
         raise
     except Exception as error:  # an executor may raise anything
@@ -509,7 +508,7 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
             "simstudy.engine.executors.Executor, and define its method submit."
         )
     names = set(inspect.signature(make).parameters) - set(ENGINE_PARAMETERS)
-    for name in workers.options:
+    for name in workers.backend_options or ():
         if name not in names:
             raise ConfigError(
                 f"backend.{name}: backend {workers.backend} has no such setting; "

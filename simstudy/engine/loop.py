@@ -38,11 +38,10 @@ from simstudy.engine.graceful_stop import (
     timeout_message,
 )
 from simstudy.engine.independence import odd_spreads
-from simstudy.engine.pilot import Pilot, draw_pilot
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
-from simstudy.engine.second_draw import check_repeatable
+from simstudy.engine.second_draw import Pilot, check_repeatable, draw_pilot
 from simstudy.engine.tasks import (
     TASK_SECONDS,
     BlockId,
@@ -128,7 +127,7 @@ class Loop:
         self.monitor = RunMonitor(plan, progress, found.generators, found.alike, found.unread)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
-        self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)
+        self._factory = TaskFactory(plan, store, provenance)
         self._task_sizes = TaskSizes(1)  # `draw_blocks` counts the workers
         self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
@@ -260,9 +259,7 @@ class Loop:
         files = self.store.files
         if self.workers.backend in ("auto", "loky", "dask") and isinstance(files, ObjectStore):
             check_sendable(files.place)
-        self._factory = TaskFactory(
-            self.plan, self.store, self.provenance, generation, self.workers.block_seconds
-        )
+        self._factory = TaskFactory(self.plan, self.store, self.provenance, generation)
         self._task_sizes = TaskSizes(self.workers.count)
         self.n_left = len(blocks) + len(retries)
         self.progress.begin(self.n_left * self.plan.block_size)
@@ -389,7 +386,7 @@ class Loop:
         """
         if self.workers.backend != "auto":
             return False
-        if self._factory.block_seconds is not None:
+        if self.plan.rules.block_seconds is not None:
             return True
         sizes, n_workers = self._task_sizes, self.workers.count
         if sizes.n_results < 2 or n_workers < 2:
@@ -425,7 +422,7 @@ class Loop:
             try:
                 return isolated.submit(task).result()
             except WorkerDiedError as died:
-                death, limit = died, task.block_seconds
+                death, limit = died, self.plan.rules.block_seconds
                 is_late = limit and time.monotonic() - begun > limit + GRACE_SECONDS
                 if limit and is_late and not died.by_signal:
                     return record_failed(task, timeout_message(limit), machine=False)

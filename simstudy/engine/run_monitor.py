@@ -10,9 +10,8 @@ from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
 from simstudy.engine.columns import refuse_other_constants
 from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
-from simstudy.engine.pilot import Pilot
 from simstudy.engine.progress import Progress
-from simstudy.engine.second_draw import Repeated
+from simstudy.engine.second_draw import Pilot, Repeated
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings

@@ -3,7 +3,13 @@
 They are compared bit by bit. That process has another hash seed, runs at another time, has new
 generators, and draws in another order. So the comparison finds numbers that depend on generators
 other than the streams, the order of sets, the time, the network, or blocks that were drawn before.
+
+In a run of fewer than five blocks, block means cannot be compared. So a pilot of twenty small
+blocks of each scenario class and each method is drawn in that process, at addresses of its own, and
+is not stored. The means are put through the test of a long run.
 """
+
+from __future__ import annotations
 
 import atexit
 import contextlib
@@ -19,7 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,10 +40,19 @@ from simstudy.engine.executors import (
     until_taken,
 )
 from simstudy.engine.graceful_stop import BlockTimeoutError
+from simstudy.engine.independence import (
+    MIN_BLOCKS,
+    Spread,
+    block_spread,
+    is_deterministic,
+    ranks_of,
+    tested_columns,
+)
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe
+from simstudy.lazy import special
 from simstudy.store.arrow_schema import ERROR, NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
@@ -50,10 +65,11 @@ FIRST_BLOCKS = 10  # blocks among which one is chosen at random
 MIN_ROWS = 2  # replicates to draw again, if each has a generator of its own
 HASH_SEED = "1"
 IDLE_SECONDS = 300.0  # time without a check after which the process ends
+OVER = "its time was over"
 
-Answer = TypeVar("Answer")
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
+Draw = Callable[[bytes, float], "Answer"]
 
 
 class Repeated(NamedTuple):
@@ -82,23 +98,84 @@ class _Order(NamedTuple):
 
     Attributes
     ----------
-    before
-        Another block, which is drawn first: it shows state that blocks leave behind.
     seconds
         Processor time that may pass.
+    before
+        Another block, which is drawn first: it shows state that blocks leave behind.
     """
 
     code: LoadedCode | None
     plan: Plan
+    seconds: float
     block: int
     before: int | None
-    seconds: float
 
 
-class _Answer(NamedTuple):
-    digests: Digests | None  # None if drawing failed or took too long
+class Answer(NamedTuple):
+    """What the other process found; None and the reason if drawing failed or took too long."""
+
+    found: Any
     seconds: float
     why: str = ""
+
+
+class Turns:
+    """Units to draw in the other process, one of each scenario class and method first.
+
+    Parameters
+    ----------
+    draw
+        Function of an order in the other process, for `in_other_process`.
+    seconds
+        Processor time for all of them.
+    for_more
+        Part of it for further scenarios of a class or method.
+
+    Attributes
+    ----------
+    done
+        Scenario classes and methods of which a unit was drawn.
+    why
+        Why others were not.
+    """
+
+    def __init__(
+        self, plan: Plan, keys: Iterable[str], draw: Draw, seconds: float, for_more: float
+    ) -> None:
+        self.kinds = {key: kind_of(plan, key) for key in last_of_each_kind_first(plan, keys)}
+        self.draw, self.seconds, self.left, self.for_more = draw, seconds, seconds, for_more
+        self.share = seconds / max(1, len(set(self.kinds.values())))
+        self.done, self.why = set[str](), ""
+        self._has_ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys of the units."""
+        for key, kind in self.kinds.items():
+            if self._has_ended:
+                return
+            if self.left <= 0:
+                self.why = self.why or OVER
+                return
+            if kind not in self.done or self.seconds - self.left <= self.for_more:
+                yield key
+
+    def ask(self, order: Any) -> Answer | None:
+        """Have an order drawn; None if no further one can be."""
+        try:
+            answer = self.draw(packed(order), order.seconds)
+        except Exception as error:  # the study cannot be sent, the process has ended or hangs
+            self.why = self.why or describe(error) or "it took too long"
+            self._has_ended = True
+            return None
+        self.left -= answer.seconds
+        if answer.found is None:
+            self.why = self.why or answer.why
+        return answer
+
+    @property
+    def unchecked(self) -> list[str]:
+        """Scenario classes and methods of which no unit was drawn."""
+        return [kind for kind in dict.fromkeys(self.kinds.values()) if kind not in self.done]
 
 
 def check_repeatable(
@@ -128,38 +205,28 @@ def check_repeatable(
     block_seconds
         Time for a block, by key.
     """
-    seconds = left = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
-    for_more = max(MORE_SECONDS, PART_OF_RUN * run_seconds)
-    order = last_of_each_kind_first(plan, keys)
-    kinds = {key: kind_of(plan, key) for key in order}
-    share = left / max(1, len(set(kinds.values())))
+    turns = Turns(
+        plan,
+        keys,
+        lambda *order: in_other_process(_digests_here, *order),
+        max(MIN_SECONDS, PART_OF_RUN * run_seconds),
+        max(MORE_SECONDS, PART_OF_RUN * run_seconds),
+    )
     found: dict[str, list[str]] = {}
-    done, why = set(), ""
-    for key in order:
-        if left <= 0:
-            why = why or "its time was over"
+    for key in turns:
+        drawn = _order(plan, store, key, code, turns, block_seconds.get(key, 0.0))
+        if (answer := turns.ask(drawn)) is None:
             break
-        if kinds[key] in done and seconds - left > for_more:
-            continue
-        drawn = _order(plan, store, key, code, share, left, block_seconds.get(key, 0.0))
-        try:
-            answer = in_other_process(_digests_here, packed(drawn), left)
-        except Exception as error:  # the study cannot be sent, the process has ended or hangs
-            why = why or describe(error) or "it took too long"
-            break
-        left -= answer.seconds
         rows = store.rows_between(key, drawn.block, drawn.block + 1)
         rows = rows.slice(0, drawn.plan.block_size)
         all_failed = ERROR in rows.column_names and not rows.column(ERROR).null_count
-        if answer.digests is None and not all_failed:
-            why = why or answer.why
+        if answer.found is None and not all_failed:
             continue
-        done.add(kinds[key])
-        stored, made = digests_of(rows, plan.rules.unrepeatable), (answer.digests or {}).items()
+        turns.done.add(turns.kinds[key])
+        stored, made = digests_of(rows, plan.rules.unrepeatable), (answer.found or {}).items()
         if differing := [name for name, digest in made if stored.get(name) != digest]:
             found[key] = differing
-    unchecked = [kind for kind in dict.fromkeys(kinds.values()) if kind not in done]
-    return Repeated(found, unchecked, why, left)
+    return Repeated(found, turns.unchecked, turns.why, turns.left)
 
 
 def kind_of(plan: Plan, key: str) -> str:
@@ -178,11 +245,10 @@ def last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
 
 
 def _order(
-    plan: Plan, store: Store, key: str, code: LoadedCode | None, share: float, left: float,
-    block_seconds: float,
-) -> _Order:  # fmt: skip
+    plan: Plan, store: Store, key: str, code: LoadedCode | None, turns: Turns, block_seconds: float
+) -> _Order:
     """Choose a block, and how much of it the time allows."""
-    only = plan.only([plan.keys[key]])
+    only, share = plan.only([plan.keys[key]]), turns.share
     block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
     before = (block + 1) % FIRST_BLOCKS if 2 * block_seconds < share else None
     unit = plan.keys[key]
@@ -192,7 +258,7 @@ def _order(
         n_rows = max(MIN_ROWS, int(plan.block_size * share / block_seconds))
         if n_rows < plan.block_size:
             only = replace(only, block_size=n_rows, full_size=plan.block_size)
-    return _Order(code, only, block, before, left)
+    return _Order(code, only, turns.left, block, before)
 
 
 def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
@@ -333,25 +399,252 @@ def processor_time(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def _digests_here(payload: bytes) -> _Answer:
-    order: _Order = pickle.loads(payload)
-    (scenario,), plan = order.plan.keys.values(), order.plan
-    began = time.process_time()
-
-    def answer(digests: Digests | None, why: str = "") -> _Answer:
-        return _Answer(digests, time.process_time() - began, why)
-
+def answered(payload: bytes, work: Callable[[Any], Any]) -> Answer:
+    """Do the work of an order within its time; a text or an error says why nothing was found."""
+    order, began, found = pickle.loads(payload), time.process_time(), None
     try:
         with single_threaded(), processor_time(order.seconds):
-            for number in (order.before, order.block):
-                if number is not None:
-                    block = draw_block(plan, scenario, number)
-            if limit_new_pools():  # a library that was loaded has used several threads
-                block = draw_block(plan, scenario, order.block)
-        if block.n_failed == plan.block_size:
-            return answer(None, f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}")
-        return answer(digests_of(block_table(plan, [block]), plan.rules.unrepeatable))
+            found = work(order)
     except BlockTimeoutError:
-        return answer(None, "its time was over")
+        found = OVER
     except BaseException as error:  # the run itself reports failures
-        return answer(None, f"drawing failed there: {describe(error)}")
+        found = f"drawing failed there: {describe(error)}"
+    seconds = time.process_time() - began
+    return Answer(None, seconds, found) if isinstance(found, str) else Answer(found, seconds)
+
+
+def _digests_here(payload: bytes) -> Answer:
+    return answered(payload, _digests_of_block)
+
+
+def _digests_of_block(order: _Order) -> Digests | str:
+    (scenario,), plan = order.plan.keys.values(), order.plan
+    for number in (order.before, order.block):
+        if number is not None:
+            block = draw_block(plan, scenario, number)
+    if limit_new_pools():  # a library that was loaded has used several threads
+        block = draw_block(plan, scenario, order.block)
+    if block.n_failed == plan.block_size:
+        return f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}"
+    return digests_of(block_table(plan, [block]), plan.rules.unrepeatable)
+
+
+# ---------------------------------------------------------------- the pilot
+N_BLOCKS, MIN_PILOT_ROWS = 20, 20
+PILOT_BLOCK = 1 << 40  # no run has so many blocks
+LEVEL = 1e-6  # for all columns together; false alarms may be ten times as frequent
+PART = 0.1  # of its time, if the order of stored replicates shows nothing
+MAX_Z = 3.0  # of products of neighbouring ranks, above which the pilot takes its full time
+
+
+class Pilot(NamedTuple):
+    """What the pilot found, and what it could not see.
+
+    Attributes
+    ----------
+    spreads
+        Columns whose block means contradict independent replicates.
+    least
+        Least spread of a number that a block's replicates share which would have been found with
+        probability one half, in units of a replicate's spread; 0 if nothing was tested.
+    unseen
+        Columns that could not be tested, each with the reason.
+    unchecked
+        Scenario classes or methods of which no pilot was drawn.
+    why
+        Why not.
+    """
+
+    spreads: Sequence[Spread] = ()
+    least: float = 0.0
+    unseen: Sequence[str] = ()
+    unchecked: Sequence[str] = ()
+    why: str = ""
+
+
+class _PilotOrder(NamedTuple):
+    """A unit to draw within a processor time, of which the blocks may take a part."""
+
+    code: LoadedCode | None
+    plan: Plan
+    seconds: float
+    part: float
+
+
+class _Found(NamedTuple):
+    """Column, ratio and p-value of each test; columns without a test; rows of each block."""
+
+    tests: Sequence[tuple[str, float, float]]
+    unseen: Sequence[str]
+    n_rows: int
+
+
+def draw_pilot(
+    plan: Plan,
+    store: Store,
+    keys: Iterable[str],
+    *,
+    code: LoadedCode | None,
+    run_seconds: float,
+    seconds: float,
+) -> Pilot:
+    """Draw a pilot of the units that have fewer than five blocks.
+
+    Parameters
+    ----------
+    keys
+        Keys of scenarios (or scenarios and methods) whose first block is stored.
+    code
+        Code that the process must have loaded; None for no check.
+    run_seconds
+        Duration of the run, in seconds.
+    seconds
+        Processor time that the pilot may take; infinite for no limit. Further scenarios of a class
+        or method are drawn only within 5% of the run.
+    """
+    short = [
+        key
+        for key in keys
+        if store.n_blocks(key) < MIN_BLOCKS and not is_deterministic(plan.keys[key])
+    ]
+    turns = Turns(
+        plan,
+        short,
+        lambda *order: in_other_process(_tests_here, *order),
+        seconds,
+        seconds if math.isinf(seconds) else PART_OF_RUN * run_seconds,
+    )
+    unseen = dict[str, None]()
+    tests: list[tuple[Spread, float]] = []
+    sizes: list[int] = []
+    for key in turns:
+        part = 1.0 if _is_in_order(plan, store, key) else PART
+        only, limit = plan.only([plan.keys[key]]), min(turns.share, turns.left)
+        if (answer := turns.ask(_PilotOrder(code, only, limit, part))) is None:
+            break
+        if answer.found is not None:
+            turns.done.add(turns.kinds[key])
+            found: _Found = answer.found
+            sizes.append(found.n_rows // plan.rules.group_size)
+            tests += [(Spread(key, name, ratio), p) for name, ratio, p in found.tests]
+            unseen |= dict.fromkeys(found.unseen)
+    spreads = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
+    least = least_spread(min(sizes), len(tests)) if tests else 0.0
+    return Pilot(spreads, least, tuple(unseen), turns.unchecked, turns.why)
+
+
+def least_rows(plan: Plan) -> int:
+    """The replicates of the smallest block: 20 in whole groups, or the study's block size."""
+    group = plan.rules.group_size
+    return min(plan.block_size, math.ceil(MIN_PILOT_ROWS / group) * group)
+
+
+def pilot_size(plan: Plan, row_seconds: float, seconds: float, most_seconds: float) -> int | None:
+    """Choose the replicates of a block: a multiple of the group size, and of 20 if it can.
+
+    Parameters
+    ----------
+    row_seconds
+        Time for a replicate.
+    seconds
+        Time for the pilot.
+    most_seconds
+        Time for the smallest pilot.
+
+    Returns
+    -------
+    int or None
+        From `least_rows` to the study's block size; None without the time.
+    """
+    full, of_all = plan.block_size, N_BLOCKS * row_seconds
+
+    def allowed(time: float) -> int:
+        return full if of_all * full <= time else int(time / of_all)
+
+    unit, least = math.lcm(plan.rules.group_size, MIN_PILOT_ROWS), least_rows(plan)
+    size = allowed(seconds) // unit * unit
+    return size or (least if allowed(most_seconds) >= least else None)
+
+
+def least_spread(n_rows: int, n_tests: int) -> float:
+    """Compute the least shared spread that is found with probability one half.
+
+    Parameters
+    ----------
+    n_rows
+        Replicates in a block, or groups of them.
+    n_tests
+        Number of tests that share the level.
+    """
+    ratio = special.chdtri(N_BLOCKS - 1, LEVEL / n_tests) / (N_BLOCKS - 1)
+    return float(np.sqrt(max(ratio - 1, 0.0) / n_rows))
+
+
+def _is_in_order(plan: Plan, store: Store, key: str) -> bool:
+    """Whether neighbouring replicates are alike, or unlike: then the pilot takes its full time."""
+    names = sorted(plan.columns_read)
+    table = store.read(key, store.n_blocks(key) * plan.block_size, names)
+    return any(abs(neighbours(values)) > MAX_Z for _, values in tested_columns(plan, table))
+
+
+def neighbours(values: np.ndarray) -> float:
+    """Compute the mean product of neighbouring standard ranks, in units of its error."""
+    ranks = ranks_of(values)
+    spread = ranks.std()
+    if len(values) < 2 or not spread:
+        return 0.0
+    scores = (ranks - ranks.mean()) / spread
+    return float((scores[1:] * scores[:-1]).sum() / np.sqrt(len(values) - 1))
+
+
+# ---------------------------------------------------------------- in the other process
+def _tests_here(payload: bytes) -> Answer:
+    return answered(payload, _tests_of_unit)
+
+
+def _tests_of_unit(order: _PilotOrder) -> _Found | str:
+    (scenario,), plan = order.plan.keys.values(), order.plan
+    began, few = time.process_time(), replace(plan, block_size=least_rows(plan))
+    try:
+        draw_block(few, scenario, PILOT_BLOCK - 1)  # loads and compiles what it needs
+        loaded, clock = time.process_time(), time.perf_counter()
+        draw_block(few, scenario, PILOT_BLOCK - 2)
+        spent = (time.process_time() - loaded) or time.perf_counter() - clock  # if it is coarse
+        left = order.seconds - (loaded - began)
+        size = pilot_size(plan, spent / few.block_size, order.part * left, left)
+        if size is None:
+            return OVER
+        few = replace(plan, block_size=size)
+        blocks = [draw_block(few, scenario, PILOT_BLOCK + at) for at in range(N_BLOCKS)]
+    except BlockTimeoutError:
+        raise
+    except BaseException as error:  # a block of another size may be a mistake in the study
+        return f"drawing a block of {few.block_size} failed: {describe(error)}"
+    tests, unseen = list[tuple[str, float, float]](), list[str]()
+    for name, values, why_not in _columns(few, block_table(few, blocks)):
+        ratio, p_value = block_spread(values.reshape(N_BLOCKS, -1)) if not why_not else (1.0, 1.0)
+        if why_not or (ratio, p_value) == (1.0, 1.0):
+            unseen.append(f"{name} ({why_not or _why_not(values)})")
+        else:
+            tests.append((name, ratio, p_value))
+    return _Found(tests, unseen, size)
+
+
+def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray, str]]:
+    """Yield the numeric columns that measures read, and those that cannot be tested."""
+    read = table.select([name for name in table.column_names if name in plan.columns_read])
+    seen = set()
+    for name, values in tested_columns(plan, read):
+        seen.add(name)
+        yield name, values, ""
+    for name in read.column_names:
+        if name not in seen and not pa.types.is_string(read.column(name).type):
+            yield name, np.zeros(0), "missing or infinite values"
+
+
+def _why_not(values: np.ndarray) -> str:
+    """Say why block means of a column show nothing."""
+    levels, counts = np.unique(values, return_counts=True)
+    if len(levels) < 2:
+        return f"always {levels[0]:g}"
+    return f"share of {counts.min() / len(values):.2g}" if len(levels) == 2 else "rare values"

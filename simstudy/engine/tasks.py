@@ -245,8 +245,6 @@ class Task(NamedTuple):
     ----------
     code
         Code that the worker must have imported; otherwise it draws nothing. None for no check.
-    block_seconds
-        Time limit for drawing a block, in seconds; None for no limit.
     label
         Label of the share of the blocks that the run draws, for the names of files.
     """
@@ -257,7 +255,6 @@ class Task(NamedTuple):
     provenance: Provenance = NO_PROVENANCE
     generation: int = 0
     code: LoadedCode | None = None
-    block_seconds: float | None = None
     label: str = ""
 
 
@@ -304,6 +301,7 @@ MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a f
 def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun, plan = time.perf_counter(), task.plan
+    limit = plan.rules.block_seconds
     limit_new_pools()
     for _ in range(MAX_DRAWS):
         datasets = DatasetCache()
@@ -311,7 +309,7 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
         for scenario, number, key in task.blocks:
             start, before = time.perf_counter(), datasets.seconds
             context = BlockContext.of_block(plan, number, on_row)
-            blocks.append(draw_block(plan, scenario, number, datasets, context, task.block_seconds))
+            blocks.append(draw_block(plan, scenario, number, datasets, context, limit))
             on_data.append(datasets.seconds - before)
             on_drawing.append(time.perf_counter() - start - on_data[-1])
             warnings += [(key, kind) for kind in context.rng_events or ()]
@@ -405,15 +403,12 @@ class TaskFactory:
         Provenance with the code that workers must have loaded; None for no check.
     generation
         Generation of the new blocks. It must be above that of stored blocks they replace.
-    block_seconds
-        Time limit for drawing a block, in seconds; None for no limit.
     """
 
     plan: Plan
     store: Store
     provenance: RunProvenance | None = None
     generation: int = 0
-    block_seconds: float | None = None
 
     def task(self, blocks: Sequence[BlockId]) -> Task:
         """Make a task of some blocks."""
@@ -425,7 +420,6 @@ class TaskFactory:
             provenance=self.store.provenance.only(scenarios),
             generation=self.generation,
             code=self.provenance.expected if self.provenance else None,
-            block_seconds=self.block_seconds,
             label=self.store.label,
         )
 

@@ -1,63 +1,29 @@
 """The number and kind of workers."""
 
 import importlib
-import math
-import numbers
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from simstudy.errors import ConfigError, describe, how_to_install, nearest
+from simstudy.options import option
 from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Workers:
-    """The number and kind of workers; no choice here changes a number.
+    """The options of a run that choose its workers, and change no number; see `RunOptions`."""
 
-    Parameters
-    ----------
-    backend
-        Kind of workers: `auto` (this process for less than about a second of work, otherwise
-        loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
-        cluster), or your own backend as `module:Class`.
-    n_jobs
-        Number of workers; None or -1 for one per core of this process or batch job, -2 for one
-        less, as in joblib.
-    options
-        Further arguments of the backend, by name.
-    block_seconds
-        Time limit for drawing a block, in seconds; a block that takes longer has failed. None for
-        the study's limit.
-    """
-
-    backend: str = "auto"
-    n_jobs: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    block_seconds: float | None = None
+    backend: str = option("where blocks are drawn", default="auto")
+    n_jobs: int | None = option("number of workers (default and -1: one per core)")
+    backend_options: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         check_backend(self.backend)
         check_n_jobs(self.n_jobs)
-        check_block_seconds(self.block_seconds)
-
-    def limited(self, block_seconds: float | None) -> "Workers":
-        """Add a time limit per block if none is set.
-
-        Parameters
-        ----------
-        block_seconds
-            Time limit in seconds; None for no limit.
-
-        Returns
-        -------
-        Workers
-            These workers, or a copy with the limit.
-        """
-        return self if self.block_seconds else replace(self, block_seconds=block_seconds)
 
     @property
     def count(self) -> int:
@@ -101,18 +67,6 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Refuse an invalid number of workers."""
     if n_jobs is not None and not (is_whole(n_jobs) and n_jobs < 0):
         check_whole("n_jobs", n_jobs, least=1, counts="of workers, or -1 for one per core")
-
-
-def check_block_seconds(seconds: Any) -> None:
-    """Refuse an invalid time limit."""
-    if seconds is None:
-        return
-    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
-    if not is_number or not 0 < seconds < math.inf:
-        raise ConfigError(
-            f"block_seconds={seconds!r} is not allowed: must be a number of seconds above 0, or "
-            "None for no limit."
-        )
 
 
 # ---------------------------------------------------------------- cores of a batch job

@@ -39,7 +39,7 @@ from simstudy.external.quantities import (
 from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
-from simstudy.measures.groups import bind
+from simstudy.measures.core import bind
 from simstudy.output.manifest import explain_folder
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
 from simstudy.remote import Place, place_of

@@ -89,9 +89,6 @@ from simstudy.measures.condition import given as given
 from simstudy.measures.contrasts import paired as paired
 from simstudy.measures.contrasts import paired_methods as paired_methods
 from simstudy.measures.contrasts import unpaired as unpaired
-from simstudy.measures.control_variates import Control as Control
-from simstudy.measures.control_variates import control as control
-from simstudy.measures.control_variates import controlled as controlled
 from simstudy.measures.core import Estimates as Estimates
 from simstudy.measures.core import Influence as Influence
 from simstudy.measures.core import Measure as Measure
@@ -101,13 +98,6 @@ from simstudy.measures.coverage import coverage as coverage
 from simstudy.measures.coverage import interval_score as interval_score
 from simstudy.measures.coverage import interval_width as interval_width
 from simstudy.measures.coverage import tail_miss as tail_miss
-from simstudy.measures.diagnosis import negative_likelihood_ratio as negative_likelihood_ratio
-from simstudy.measures.diagnosis import negative_predictive_value as negative_predictive_value
-from simstudy.measures.diagnosis import non_rejection_rate as non_rejection_rate
-from simstudy.measures.diagnosis import positive_likelihood_ratio as positive_likelihood_ratio
-from simstudy.measures.diagnosis import positive_predictive_value as positive_predictive_value
-from simstudy.measures.diagnosis import sensitivity as sensitivity
-from simstudy.measures.diagnosis import specificity as specificity
 from simstudy.measures.estimation import bias as bias
 from simstudy.measures.estimation import empirical_se as empirical_se
 from simstudy.measures.estimation import mae as mae
@@ -116,12 +106,11 @@ from simstudy.measures.estimation import model_se as model_se
 from simstudy.measures.estimation import mse as mse
 from simstudy.measures.estimation import relative_bias as relative_bias
 from simstudy.measures.estimation import relative_error_model_se as relative_error_model_se
+from simstudy.measures.estimation import relative_precision as relative_precision
 from simstudy.measures.estimation import rmse as rmse
 from simstudy.measures.estimation import run_time as run_time
 from simstudy.measures.estimation import standardised_bias as standardised_bias
 from simstudy.measures.estimation import variance as variance
-from simstudy.measures.importance_sampling import weighted_mean as weighted_mean
-from simstudy.measures.importance_sampling import weighted_proportion as weighted_proportion
 from simstudy.measures.intervals import Interval as Interval
 from simstudy.measures.intervals import RatioInterval as RatioInterval
 from simstudy.measures.intervals import ScaledInterval as ScaledInterval
@@ -139,15 +128,26 @@ from simstudy.measures.quantiles import median as median
 from simstudy.measures.quantiles import median_bias as median_bias
 from simstudy.measures.quantiles import outlier_rate as outlier_rate
 from simstudy.measures.quantiles import quantile as quantile
-from simstudy.measures.rao_blackwell import conditional as conditional
-from simstudy.measures.relative_precision import relative_precision as relative_precision
 from simstudy.measures.sbc import rank_check as rank_check
 from simstudy.measures.testing import convergence_rate as convergence_rate
 from simstudy.measures.testing import exaggeration as exaggeration
+from simstudy.measures.testing import negative_likelihood_ratio as negative_likelihood_ratio
+from simstudy.measures.testing import negative_predictive_value as negative_predictive_value
+from simstudy.measures.testing import non_rejection_rate as non_rejection_rate
+from simstudy.measures.testing import positive_likelihood_ratio as positive_likelihood_ratio
+from simstudy.measures.testing import positive_predictive_value as positive_predictive_value
 from simstudy.measures.testing import power as power
 from simstudy.measures.testing import rejection_rate as rejection_rate
+from simstudy.measures.testing import sensitivity as sensitivity
+from simstudy.measures.testing import specificity as specificity
 from simstudy.measures.testing import type_1_error as type_1_error
 from simstudy.measures.testing import type_s_rate as type_s_rate
+from simstudy.measures.variance_reduction import Control as Control
+from simstudy.measures.variance_reduction import conditional as conditional
+from simstudy.measures.variance_reduction import control as control
+from simstudy.measures.variance_reduction import controlled as controlled
+from simstudy.measures.variance_reduction import weighted_mean as weighted_mean
+from simstudy.measures.variance_reduction import weighted_proportion as weighted_proportion
 
 __all__ = [
     name

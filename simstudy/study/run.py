@@ -57,7 +57,7 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
     OutOfTime
         If the budget is spent before every scenario has a block.
     """
-    plan = study.plan(options.seed)
+    plan = study.plan(options.seed, options.block_seconds)
     for part in {id(part): part for own in _owners(plan) for part in data_parts(own)}.values():
         part.check(anew=True)  # it may have changed since the study was declared
     provenance = compute_provenance(plan)
@@ -67,7 +67,7 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         plan.work_units, options.out, provenance.of_blocks, at_once=is_all, label=label
     )
     with progress_of(study.name, options.progress) as progress:
-        notes = _compare_other_code(study, options, plan, folder, provenance)
+        notes = _compare_other_code(options, plan, folder, provenance)
         if is_all and folder.path is not None:
             notes += filter(None, [describe_unused(folder.path, folder.store)])
         for note in notes:
@@ -75,7 +75,7 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         loop = Loop(
             plan.work_units,
             folder.store,
-            options.workers.limited(study.rules.block_seconds),
+            options,
             progress,
             blocks_folder=folder.blocks,
             provenance=provenance,
@@ -162,7 +162,7 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
 
 
 def _compare_other_code(
-    study: StudySpec, options: RunOptions, plan: Plan, folder: StudyFolder, code: RunProvenance
+    options: RunOptions, plan: Plan, folder: StudyFolder, code: RunProvenance
 ) -> list[str]:
     """Compare stored blocks of other versions, and adopt those of other code if requested.
 
@@ -171,11 +171,11 @@ def _compare_other_code(
     list[str]
         Lines on what was compared, and on what no longer counts.
     """
-    units, workers = plan.work_units, options.workers.limited(study.rules.block_seconds)
-    notes = count_other_versions(units, folder, code, workers, is_all=options.is_all)
+    units = plan.work_units
+    notes = count_other_versions(units, folder, code, options, is_all=options.is_all)
     compared: set[tuple[str, str]] = set()
     while options.adopt and (adoptable := other_code(units, folder.store, without=compared)):
-        notes.append(adopt(adoptable, folder, code, workers))
+        notes.append(adopt(adoptable, folder, code, options))
         compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
     seen = {key for key, _ in compared}
     changed = other_code(units, folder.store, data=True)

@@ -16,7 +16,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
 from simstudy.remote import Place
-from simstudy.study.spec import StudySpec, check_n_rep
+from simstudy.study.spec import StudySpec, check_block_seconds, check_n_rep
 from simstudy.validation import as_whole, check_one_of, check_whole
 
 Out = str | os.PathLike[str] | Place | None
@@ -31,7 +31,7 @@ ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX",
 
 
 @dataclass
-class RunOptions:
+class RunOptions(Workers):
     """The arguments of `Study.run`, and the settings of a run on the command line.
 
     The types are those of the command line; Python takes more, as the parameters say.
@@ -46,7 +46,8 @@ class RunOptions:
     seed
         Seed of the sequence of random numbers.
     n_jobs
-        Number of workers. Default, and -1: one per core. It changes no number.
+        Number of workers. Default, and -1: one per core of this process or batch job; -2 for one
+        less, as in joblib. It changes no number.
     out
         Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. The run
         stores its blocks and a manifest there; `publish(result)` writes the rest. Default: a
@@ -94,7 +95,6 @@ class RunOptions:
 
     n_rep: int | None = option("replicates per scenario (default: the scale's)", at_least=1)
     seed: int = option("seed of the random numbers", default=1, at_least=0)
-    n_jobs: int | None = option("number of workers (default and -1: one per core)")
     out: str | None = option("folder or URL of the results (default: the scale's)")
     progress: Any = None
     precision: dict[str, Any] | None = None
@@ -108,8 +108,6 @@ class RunOptions:
     adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
     shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
-    backend: str = option("where blocks are drawn", default="auto")
-    backend_options: dict[str, Any] | None = None
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
     _n_rep_by_key: dict[str, int] | None = field(default=None, init=False, repr=False)
 
@@ -192,11 +190,6 @@ class RunOptions:
         """The share `(i, n)` of the blocks; None for all of them."""
         return read_shard(self.shard)
 
-    @property
-    def workers(self) -> Workers:
-        """The number and kind of workers."""
-        return Workers(self.backend, self.n_jobs, self.backend_options or {}, self.block_seconds)
-
     def check_options(self, study: StudySpec) -> None:
         """Check the options, alone and together; `redraw` becomes a list.
 
@@ -212,7 +205,7 @@ class RunOptions:
         """
         check_switches(adopt=self.adopt)
         check_by_name(precision=self.precision, backend_options=self.backend_options)
-        _ = self.workers  # checks its arguments
+        check_block_seconds(self.block_seconds)
         read_seconds(self.budget)
         _check_size(self.n_rep, study)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)

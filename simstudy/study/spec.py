@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -13,10 +15,9 @@ from simstudy.design import Scenario, check_distinct
 from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
-from simstudy.engine.workers import check_block_seconds
-from simstudy.errors import StudyError, in_one_line, nearest
+from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure, MeasureContext
-from simstudy.measures.groups import bind
+from simstudy.measures.core import bind
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_file_name, check_whole, file_name
 
@@ -156,8 +157,15 @@ class StudySpec:
         context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
         return tuple(bind(measure, context) for measure in self.measures)
 
-    def plan(self, seed: int = 1) -> Plan:
-        """The plan of the study, without the number of replicates."""
+    def plan(self, seed: int = 1, block_seconds: float | None = None) -> Plan:
+        """The plan of the study, without the number of replicates.
+
+        Parameters
+        ----------
+        block_seconds
+            Time limit of a block in a run. Default: that of the rules.
+        """
+        limit = block_seconds or self.rules.block_seconds
         check_whole(
             "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
         )
@@ -172,7 +180,7 @@ class StudySpec:
             ),
             derived=tuple(Derived(name, function) for name, function in self.derived.items()),
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
-            rules=self.rules,
+            rules=replace(self.rules, block_seconds=limit),
             warning_filters=(*filters_of(self.rules.warnings_as_failures), *current_filters()),
         )
 
@@ -369,6 +377,16 @@ def check_max_failed(max_failed: Any) -> None:
         raise StudyError(
             f"max_failed={max_failed!r} is not allowed: must be the proportion of replicates that "
             "may fail before the run stops, from 0 to 1, such as 0.05."
+        )
+
+
+def check_block_seconds(seconds: Any) -> None:
+    """Check the time limit of a block."""
+    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if seconds is not None and not (is_number and 0 < seconds < math.inf):
+        raise ConfigError(
+            f"block_seconds={seconds!r} is not allowed: must be a number of seconds above 0, or "
+            "None for no limit."
         )
 
 

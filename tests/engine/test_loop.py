@@ -2,10 +2,12 @@
 
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from threading import Thread
 
 import pytest
 
+from simstudy.design.plan import Rules
 from simstudy.engine import loop, tasks
 from simstudy.engine.executors import Executor, InProcess, WorkerDiedError
 from simstudy.engine.loop import Loop
@@ -218,8 +220,9 @@ def test_only_a_worker_that_ends_itself_after_the_limit_was_too_slow(
     executor.alone.takes = takes
     monkeypatch.setattr(loop, "time", clock)
     monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
-    workers, results = Workers("loky", 2, block_seconds=5.0), []
-    run = Loop(PLAN.work_units, factory.store, workers, Silent())
+    results = []
+    plan = replace(PLAN, rules=Rules(block_seconds=5.0)).work_units
+    run = Loop(plan, factory.store, Workers("loky", 2), Silent())
     monkeypatch.setattr(run.monitor, "check", results.append)
     run.draw_blocks(blocks_of(factory, 6))
     (failed,) = [result for result in results if result.n_failed]

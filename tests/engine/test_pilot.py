@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from simstudy.engine import loop, pilot, second_draw
+from simstudy.engine import loop, second_draw
 from simstudy.engine.independence import block_spread
-from simstudy.engine.pilot import (
+from simstudy.engine.progress import Silent
+from simstudy.engine.second_draw import (
     LEVEL,
     N_BLOCKS,
     Pilot,
@@ -16,7 +17,6 @@ from simstudy.engine.pilot import (
     neighbours,
     pilot_size,
 )
-from simstudy.engine.progress import Silent
 from simstudy.measures import mean, rejection_rate
 from simstudy.study import Rules, Study
 from tests.factories import mean_study
@@ -25,7 +25,7 @@ from tests.factories import mean_study
 @pytest.fixture(autouse=True)
 def _is_on(monkeypatch):
     monkeypatch.setattr(loop, "check_repeatable", second_draw.check_repeatable)
-    monkeypatch.setattr(loop, "draw_pilot", pilot.draw_pilot)
+    monkeypatch.setattr(loop, "draw_pilot", second_draw.draw_pilot)
     monkeypatch.setattr(second_draw, "MIN_SECONDS", 60.0)
 
 
@@ -100,7 +100,7 @@ def test_the_order_within_blocks_accuses_nobody():
 
 @pytest.mark.parametrize(("method", "n_rows"), [(average, 20), (in_order, 1000)])
 def test_the_order_decides_whether_the_pilot_takes_its_full_time(method, n_rows, monkeypatch):
-    monkeypatch.setattr(pilot, "PART", 0.0)
+    monkeypatch.setattr(second_draw, "PART", 0.0)
     rules = Rules(across_replicates=("m",))
     (said,) = run("independent", method, measures=[mean("b")], rules=rules).notes
     assert f"if it varies {least_spread(n_rows, 1):.2g} times as much as a replicate" in said
@@ -133,9 +133,14 @@ def test_an_exception_in_a_pilot_is_no_failure():
 
 def test_long_runs_and_deterministic_ones_need_no_pilot(monkeypatch):
     drawn = []
-    monkeypatch.setattr(pilot, "in_other_process", lambda *given: drawn.append(given))
+
+    def redrawn(draw, *_):
+        drawn.append(draw)
+        return second_draw.Answer({}, 0.0)
+
+    monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     assert run("independent", n_rep=5000).notes == []
-    assert drawn == []
+    assert drawn == [second_draw._digests_here], "no pilot"
 
 
 def test_without_time_it_is_said_that_nothing_was_checked(monkeypatch):

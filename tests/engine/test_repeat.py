@@ -402,7 +402,7 @@ def test_further_scenarios_of_a_method_are_drawn_again_within_their_own_time(
 
     def redrawn(draw, payload, seconds):
         drawn.append(seconds)
-        return second_draw._Answer({}, 1.0)
+        return second_draw.Answer({}, 1.0)
 
     monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)

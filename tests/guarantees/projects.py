@@ -171,10 +171,10 @@ def serve() -> None:
     import pandas  # noqa: F401 (once for all: a second and a half, with numba)
 
     import simstudy.study  # noqa: F401
-    from simstudy.engine import loop, pilot, second_draw
+    from simstudy.engine import loop, second_draw
 
     loop.check_repeatable = lambda *_, **__: second_draw.Repeated({})  # no other process
-    loop.draw_pilot = lambda *_, **__: pilot.Pilot()
+    loop.draw_pilot = lambda *_, **__: second_draw.Pilot()
     with contextlib.suppress(ImportError):
         import numba  # noqa: F401
     for line in sys.stdin:

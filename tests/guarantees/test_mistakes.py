@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from simstudy import Study, grid
-from simstudy.engine import loop, pilot, second_draw
+from simstudy.engine import loop, second_draw
 from simstudy.engine.progress import Silent
 from simstudy.errors import StudyError
 from simstudy.measures import bias, convergence_rate, mean, variance
@@ -364,7 +364,7 @@ def forest(x):
 def second(monkeypatch):
     """The second process, with the time that an idle machine has."""
     monkeypatch.setattr(loop, "check_repeatable", second_draw.check_repeatable)
-    monkeypatch.setattr(loop, "draw_pilot", pilot.draw_pilot)
+    monkeypatch.setattr(loop, "draw_pilot", second_draw.draw_pilot)
     monkeypatch.setattr(second_draw, "MIN_SECONDS", 60.0)
 
 

@@ -6,9 +6,8 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.control_variates import WITHOUT, regress
-from simstudy.measures.core import MeasureContext
-from simstudy.measures.groups import bind
+from simstudy.measures.core import MeasureContext, bind
+from simstudy.measures.variance_reduction import WITHOUT, regress
 from simstudy.measures.warnings import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 

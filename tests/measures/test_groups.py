@@ -6,8 +6,7 @@ import pytest
 from benchmarks.less_work import antithetic_normals
 from simstudy import measures as m
 from simstudy.errors import StudyError
-from simstudy.measures.core import MeasureContext
-from simstudy.measures.groups import bind, group_means
+from simstudy.measures.core import MeasureContext, bind, group_means
 from tests.support import critical_z, replicates_to_catch
 
 SIZE = 4

@@ -6,8 +6,7 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.core import MeasureContext
-from simstudy.measures.groups import bind
+from simstudy.measures.core import MeasureContext, bind
 from tests.support import critical_z, replicates_to_catch
 
 N_STUDIES = replicates_to_catch(0.1, sd=np.sqrt(0.5))
