@@ -10,8 +10,7 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from benchmarks.timing import seconds
-from simstudy.documents.scenarios.applied import AppliedTrial
-from simstudy.documents.scenarios.thresholds import Threshold, Trial
+from simstudy.documents.scenarios.thresholds import AppliedTrial, Threshold, Trial
 from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power
 from simstudy.provenance.streams import Streams
 

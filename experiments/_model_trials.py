@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from simstudy.figures.theme import (
 )
 from simstudy.lazy import pd, special
 from simstudy.measures import rejection_rate
+from simstudy.options import option
 from simstudy.study import Study
 
 if TYPE_CHECKING:
@@ -56,6 +58,24 @@ MODEL_COLORS = {
     "log least squares": SKY,
     "log gradient boosting": ORANGE,
 }
+
+
+@dataclass
+class TrialConfig:
+    """Settings of every study of models, apart from its data, models and metrics."""
+
+    n_test: list[int] = option("observations that the bound comes from", at_least=10)
+    k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)
+    alpha: float = option("size of the test given a true null", above=0, below=1)
+    power: float = option("power that the prospective sample is to give", above=0, below=1)
+    n_train: int = option("observations that the models learn from", at_least=10)
+    n_boot: int = option("bootstrap resamples", at_least=2)
+    n_truth: int = option("fresh observations behind each true metric", at_least=1000)
+    n_rep: int = option("replicates for each kind of data", at_least=1)
+
+    def trial(self) -> dict[str, Any]:
+        """These settings as `model_trial_study` takes them."""
+        return {field.name: getattr(self, field.name) for field in fields(TrialConfig)}
 
 
 def model_trial_study(

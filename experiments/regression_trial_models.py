@@ -16,14 +16,13 @@ from functools import partial
 from typing import Any
 
 from experiments._answers import span
-from experiments._model_trials import keeps_the_design, model_trial_study
+from experiments._model_trials import TrialConfig, keeps_the_design, model_trial_study
 from experiments._yardsticks import CLOSE
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongValue, of_row
 from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.models import Model
-from simstudy.documents.scenarios.settings import TrialConfig
 from simstudy.documents.stats.models.metrics import CORRELATION, MAE, MSE, R2, RMSE
 from simstudy.lazy import special
 from simstudy.options import option, published

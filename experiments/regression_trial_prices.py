@@ -20,7 +20,7 @@ from typing import Any
 
 from experiments import regression_trial_models as plain
 from experiments._answers import span
-from experiments._model_trials import model_trial_study
+from experiments._model_trials import TrialConfig, model_trial_study
 from experiments._yardsticks import JUST_AS_WELL
 from simstudy.analysis.result import Result
 from simstudy.claims import (
@@ -34,7 +34,6 @@ from simstudy.claims import (
 from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.scenarios.models import Model
-from simstudy.documents.scenarios.settings import TrialConfig
 from simstudy.documents.stats.models.metrics import MAPE, tweedie_deviance
 from simstudy.lazy import special
 from simstudy.options import option, published

@@ -9,7 +9,7 @@ from experiments.classifier_threshold.figures import LABELS, TIES, by_resamples
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
-from simstudy.documents.scenarios.applied import TRIAL_METHODS
+from simstudy.documents.scenarios.thresholds import TRIAL_METHODS
 from simstudy.documents.stats.classifier_trial import upper_tail
 from simstudy.figures import caption, captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, p9, pd

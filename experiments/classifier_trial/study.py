@@ -22,8 +22,12 @@ from experiments.classifier_trial.figures import figure_given_threshold, figure_
 from experiments.classifier_trial.tables import table_of_applied
 from simstudy.analysis.result import Result
 from simstudy.design import grid
-from simstudy.documents.scenarios.applied import MEASURES, TRIAL_METHODS, AppliedTrial
-from simstudy.documents.scenarios.thresholds import Trial
+from simstudy.documents.scenarios.thresholds import (
+    APPLIED_MEASURES,
+    TRIAL_METHODS,
+    AppliedTrial,
+    Trial,
+)
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
 from simstudy.tables import in_words
@@ -68,7 +72,7 @@ def study(config: Config) -> Study:
     return Study(
         name="classifier_trial",
         scenarios=grid(AppliedTrial, n_obs=config.n_test, n_trial=trial.n_trial, **factors),
-        measures=MEASURES,
+        measures=APPLIED_MEASURES,
         axes={"method": TRIAL_METHODS},
         block_size=500,
         n_rep=config.n_rep,

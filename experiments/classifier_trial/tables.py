@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.classifier_trial.figures import N_SIM, PUBLISHED, TRIAL_LABELS
 from simstudy.analysis.result import Result
-from simstudy.documents.scenarios.applied import AppliedTrial
+from simstudy.documents.scenarios.thresholds import AppliedTrial
 from simstudy.documents.stats.quantile_bootstrap import BOOTSTRAP
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table

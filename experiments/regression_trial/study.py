@@ -22,8 +22,7 @@ from experiments.regression_trial.tables import table_of_coverage
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.scenarios.regression import AXES, MEASURES, RegressionTrial
-from simstudy.documents.scenarios.settings import LinearConfig
+from simstudy.documents.scenarios.regression import AXES, MEASURES, LinearConfig, RegressionTrial
 from simstudy.options import option, published
 from simstudy.study import Study
 

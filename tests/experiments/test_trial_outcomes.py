@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.trial_outcomes import OUTCOMES, Config, study
+from experiments.trial_outcomes import OUTCOMES, Config, TwoStageOutcomes, study
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from tests.documents.scenarios.draws import streams
 from tests.support import assert_within_mcse
 

@@ -15,11 +15,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from experiments.bootstrap_se import BootstrapSe
 from experiments.two_stage import study as two_stage
 from simstudy.analysis.result import Result
 from simstudy.design import scenario_key
 from simstudy.documents.scenarios.regression import RegressionTrial
-from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.engine import tasks
 from simstudy.engine.loop import Loop

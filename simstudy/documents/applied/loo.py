@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simstudy.array_types import Float, Int
-from simstudy.documents.applied.answers import Answer, curves
-from simstudy.documents.applied.evidence import loo_errors
+from simstudy.documents.applied.answers import Answer, curves, loo_errors
 from simstudy.documents.applied.settings import LooSettings
 from simstudy.documents.applied.tables import Source, Table, Values, check_same_length, numbers_of
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap

@@ -7,7 +7,7 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.design import Columns
-from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
+from simstudy.documents.dgps.fits import DRAWS, draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import Coefficients, LinearModel, Risk
 from simstudy.documents.stats.models.least_squares import LinearFit
 from simstudy.documents.stats.models.trial import (
@@ -22,11 +22,24 @@ from simstudy.documents.stats.models.trial import (
 from simstudy.documents.stats.two_stage import TwoStageDesign
 from simstudy.errors import DesignError
 from simstudy.measures import mean, rejection_rate, relative_bias
+from simstudy.options import option
 from simstudy.provenance.streams import Streams
 
 METRICS = ("mse", "mae")
 AXES = {"method": METHODS, "metric": METRICS}
 SAMPLES = ("test", "prospective")
+
+
+@dataclass
+class LinearConfig:
+    """Settings of the data of every study of a least-squares fit."""
+
+    n_feature: int = option("features", at_least=1)
+    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
+    draws: str = option(
+        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
+    )
+    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from simstudy.documents.applied.evidence import all_evidence, evidence, loo_errors
+from simstudy.documents.applied.answers import all_evidence, evidence, loo_errors
 from tests.support import ROOT, needs_results
 
 

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.scenarios.applied import TRIAL_METHODS, AppliedTrial
-from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
+from simstudy.documents.scenarios.thresholds import (
+    TRIAL_METHODS,
+    AppliedTrial,
+    Bound,
+    Threshold,
+    Trial,
+    Umbrella,
+)
 from simstudy.documents.stats.thresholds import METHODS, described, thresholds
 from tests.documents.scenarios.draws import streams
 

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
+from experiments.bootstrap_se import BootstrapSe
+from experiments.trial_outcomes import TwoStageOutcomes
 from simstudy.documents.scenarios.accuracy import AccuracyCheck
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.documents.scenarios.regression import RegressionTrial
-from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.thresholds import Trial, Umbrella
-from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.errors import DesignError
 
 REFUSED = {

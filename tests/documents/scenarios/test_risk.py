@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simstudy.documents.scenarios.risk import RegressionRisk
-from simstudy.documents.scenarios.standard_error import BootstrapSe
+from experiments.bootstrap_se import BootstrapSe
+from experiments.regression_risk import RegressionRisk
 from simstudy.documents.stats.bootstrap.losses import replicate_seeds
 from tests.documents.scenarios.draws import streams
 from tests.documents.stats.bootstrap.indices import bootstrap_indices
