@@ -85,14 +85,6 @@ def test_every_document_shows_figures_in_words_too():
         assert all(len(text.split()) > 4 for text, _ in figures), page.name
 
 
-@needs_results
-def test_the_gallery_shows_every_committed_figure():
-    page = (ROOT / "docs/gallery.md").read_text()
-    shown = re.findall(r"!\[.*?\]\(\.\./(results/.*?\.png)\)", page)
-    there = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("results/*/figures/*.png")]
-    assert sorted(shown) == sorted(there)
-
-
 # ---------------------------------------------------------------- numbers
 @pytest.mark.parametrize(
     ("error", "places"), [(0.0004, 4), (0.015, 3), (0.02, 2), (0.099, 2), (0.1, 2), (250.0, 0)]
@@ -305,8 +297,6 @@ def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     assert [int(number) for number in re.findall(r"\d+", readme)] == said
     tables = [page.read_text().split("## Every entry")[1] for page in DOCUMENTS]
     rows = [line.split(" | ")[0] for line in "".join(tables).splitlines() if line[:2] == "| "]
-    summed = re.search(r"(\d+) of (\d+) reproduce", (ROOT / "docs/findings.md").read_text())
-    assert [*map(int, summed.groups())] == [by_index[0], sum(by_index)]
     assert by_terminal_and_report(titles) == dict(zip(PUBLISHED_VERDICTS, by_index, strict=True))
     listed_there = [row.removeprefix("| ").removesuffix(" (misprint)") for row in rows]
     assert [listed_there.count(verdict) for verdict in PUBLISHED_VERDICTS] == by_index
@@ -416,7 +406,7 @@ def test_the_pages_name_every_option_of_a_run_and_every_reserved_name():
     from simstudy import RunOptions
     from simstudy.study.spec import RESERVED_NAMES, SUMMARY_COLUMNS
 
-    page = (ROOT / "docs" / "parts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
     options = page.partition("## Options of a run")[2].partition("\n## ")[0]
     names = page.partition("### Names")[2].partition("\n## ")[0]
     for declared in fields(RunOptions):

@@ -1,4 +1,4 @@
-"""The methods in R of docs/migrating.md agree with SciPy, where R is there."""
+"""The methods in R of docs/methods_in_r.md agree with SciPy, where R is there."""
 
 import shutil
 from types import ModuleType
@@ -11,22 +11,13 @@ from tests.cli.projects import python, write
 from tests.pages import blocks, run_examples
 from tests.support import ROOT
 
-WHOLE_PAGE = ROOT / "docs" / "migrating.md"
+PAGE = ROOT / "docs" / "methods_in_r.md"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """The part of the page on methods in R, as a page."""
-    _, part = WHOLE_PAGE.read_text(encoding="utf-8").split("\n## Methods in R\n")
-    path = tmp_path_factory.mktemp("page") / "methods_in_r.md"
-    path.write_text(part, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def names(page):
+def names():
     module = ModuleType("methods_in_r")
-    run_examples(page, module)
+    run_examples(PAGE, module)
     return vars(module)
 
 
@@ -48,11 +39,11 @@ def test_rscript_gives_what_scipy_gives(names, data):
     assert result.n_failed == 0
 
 
-def test_rpy2_gives_what_scipy_gives(page, data):
+def test_rpy2_gives_what_scipy_gives(data):
     pytest.importorskip("rpy2")
     made: dict = {}
-    for code in blocks(page, "py"):
-        exec(compile(code, str(page), "exec"), made)
+    for code in blocks(PAGE, "py"):
+        exec(compile(code, str(PAGE), "exec"), made)
     found = made["welch_by_rpy2"](data["x"][0], data["y"][0])
     known = stats.ttest_ind(data["x"][0], data["y"][0], equal_var=False)
     assert found["p"] == pytest.approx(known.pvalue, rel=1e-10)
@@ -78,9 +69,9 @@ both = replace(study, methods=methods)
 
 
 @pytest.mark.slow
-def test_each_worker_process_has_its_r(page, tmp_path):
+def test_each_worker_process_has_its_r(tmp_path):
     pytest.importorskip("rpy2")
-    module = "\n".join([*blocks(page, "python"), *blocks(page, "py"), BOTH])
+    module = "\n".join([*blocks(PAGE, "python"), *blocks(PAGE, "py"), BOTH])
     write(tmp_path, {"in_r.py": module, "go.py": GO})
     done = python(tmp_path, "go.py")
     assert done.returncode == 0, done.stderr

@@ -36,7 +36,7 @@ def first_study(tmp_path_factory):
 
 
 def test_the_first_study_runs_as_the_notebook_says(first_study):
-    code = EXAMPLES[1].replace("20_000", "2_000")
+    code = EXAMPLES[1].replace("400_000", "2_000")
     names = {"study": first_study.study, "Config": first_study.Config}
     exec(code, names)
     result = names["result"]

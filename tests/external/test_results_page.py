@@ -15,7 +15,7 @@ from tests.support import ROOT
 
 RESULTS = ROOT / "docs" / "results.md"
 PAGE = RESULTS.read_text(encoding="utf-8")
-R_PACKAGES = ("arrow", "dplyr", "tidyr")
+R_PACKAGES = ("arrow", "dplyr")
 
 
 @pytest.fixture(scope="module")
