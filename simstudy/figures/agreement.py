@@ -15,17 +15,14 @@ from simstudy.figures.panels import (
     by_panel,
     facets,
     square_panels,
-    square_side,
     with_panels,
     words_in_panels,
 )
-from simstudy.figures.theme import BLUE, INK, LETTER, level_colors, theme_study
+from simstudy.figures.theme import BLUE, INK, level_colors, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
 TINY = 1e-300  # lower end, on a logarithmic axis, of a bar that reaches below 0
-GAP = 1.5  # letters between two labels of an axis
-BETWEEN = 0.065  # inches: half of the gap between two panels
 SMALL_MARKS = ("v", "o", "^", "s", "D")
 N_SHADES = 32  # of a quantity that is a colour
 MANY_POINTS = 2_000  # points of a figure; if there are more, they are drawn lighter
@@ -116,16 +113,13 @@ def agreement_plot(
     whole = _complete(drawn, log)
     drawn = _first(whole, at_most)
     corner = {"right": right, "low": low}
-    side = square_side(drawn, legend=color is not None) / flat if scales == "fixed" else None
     return (
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
         + _bars(drawn)
         + _points(drawn, color, color_limits, colors, shape)
         + (_corners(drawn, scales) if equal_axes else [])
-        + _axes_and_words(
-            whole, say or _difference, corner, (ticks or decades) if log else None, side
-        )
+        + _axes_and_words(whole, say or _difference, corner, (ticks or decades) if log else None)
         + theme_study()
         + facets(drawn, scales=scales, legend=color is not None)
         + square_panels(drawn, legend=color is not None)
@@ -207,7 +201,6 @@ def _axes_and_words(
     say: Callable[[pd.DataFrame], str],
     corner: dict[str, bool],
     breaks: Callable[[tuple[float, float]], list[float]] | None,
-    side: float | None,
 ) -> list[Any]:
     """Both axes and the texts in panels."""
     if breaks is None:
@@ -218,43 +211,13 @@ def _axes_and_words(
         return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
 
     words = words_in_panels(frame, say_of, **corner, breaks=breaks, labels=_of_powers)
-    low, high = _ends(frame)
-    below, _, above, _ = words[-1].expand
-    edges = low - below * (high - low), high + above * (high - low)
-
-    def across(powers: Sequence[float]) -> list[str]:
-        return _of_powers(powers) if side is None or low == high else _apart(powers, edges, side)
-
-    return [*words, p9.scale_x_continuous(expand=words[-1].expand, breaks=breaks, labels=across)]
+    across = p9.scale_x_continuous(expand=words[-1].expand, breaks=breaks, labels=_of_powers)
+    return [*words, across]
 
 
 def _of_powers(powers: Sequence[float]) -> list[str]:
     """Labels of powers of ten."""
     return [f"{10**power:.3g}" for power in powers]
-
-
-def _apart(powers: Sequence[float], edges: tuple[float, float], side: float) -> list[str]:
-    """Thin out labels that would touch.
-
-    Parameters
-    ----------
-    powers
-        Positions of the labels as powers of ten, ascending.
-    edges
-        Limits of a panel as powers of ten. A label that extends beyond half of the gap to the next
-        panel is left out, since it would touch a label of that panel.
-    side
-        Width of the panel in inches.
-    """
-    words, at = _of_powers(powers), np.asarray(powers, float)
-    half = (np.array([len(word) for word in words]) + GAP) * LETTER / 2
-    starts, ends = ((at - edges[0]) * side / (edges[1] - edges[0]) + way * half for way in (-1, 1))
-    fits = np.flatnonzero((starts >= -BETWEEN) & (ends <= side + BETWEEN))
-    kept = next(
-        (fits[::every] for every in range(1, len(fits))
-         if (starts[fits[every::every]] >= ends[fits[:-every:every]]).all()), fits[:1],
-    )  # fmt: skip
-    return [word if i in kept else "" for i, word in enumerate(words)]
 
 
 def decades(limits: tuple[float, float]) -> list[float]:

@@ -24,8 +24,8 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.panels import facets, panel_grid, turned_labels, with_panels
-from simstudy.figures.theme import BLUE, FULL_WIDTH, INK, LETTER, MUTED, colors_by, theme_study
+from simstudy.figures.panels import facets, turned_labels, with_panels
+from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
 N_GRID = 61  # points at which a theoretical function is evaluated
@@ -344,25 +344,8 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
         return [p9.scale_x_log10()]
     # minor breaks cannot be computed for a single position
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    labels = _apart(places, panel_grid(rows)[0])
+    labels = [f"{place:,g}" for place in places]
     return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
-
-
-def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
-    """Labels of a logarithmic axis without those that would touch another.
-
-    The last label is always kept, since it shows the end of the axis.
-    """
-    labels = [f"{place:,g}" for place in positions]
-    span = float(np.log10(positions[-1] / positions[0])) or 1.0
-    inches = 0.88 * (FULL_WIDTH - 0.9) / n_columns / span  # width of a power of ten
-    middle = inches * np.log10(np.asarray(positions, float) / positions[0])
-    half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
-    end = -np.inf
-    for i in range(len(positions) - 1):
-        fits = end <= middle[i] - half[i] and middle[i] + half[i] <= middle[-1] - half[-1]
-        labels[i], end = (labels[i], middle[i] + half[i]) if fits else ("", end)
-    return labels
 
 
 def _check_log(x: pd.Series) -> None:

@@ -7,7 +7,6 @@ Zip plots are in their section 5 and figure 5.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +26,6 @@ from simstudy.tables.rounding import with_error
 MAX_POINTS = 500  # points of a method in a panel; more would hide each other
 MAX_DODGE = 0.36  # largest shift of a point, relative to the distance between methods
 GREY = "#999999"
-STRIP_WIDTH = 24  # letters in a line of a panel's title, for the narrowest panels
 SHOWN_WORDS = ("Points", "replicates", "the first and the outermost")
 MAX_INTERVALS = 400  # intervals in a panel; more would be thinner than a line
 SHOWN_INTERVALS = ("Drawn", "intervals", "evenly in their order")
@@ -179,8 +177,6 @@ def drawable(
         index=replicates.index,
     )
     drawn = with_panels(numbers, replicates, mapped)
-    strips = {role: _wrapped(drawn[role]) for role in ("panel", "rows") if role in drawn}
-    drawn = drawn.assign(**strips)
     if "color" not in drawn:
         drawn = drawn.assign(color=pd.Categorical([""] * len(drawn)))
     finite = np.isfinite(numbers.to_numpy()).all(axis=1)
@@ -209,12 +205,6 @@ def what_is_shown(
         f"{begins}: {len(subset):,} of {n_rows:,} {what}, {which}." * (len(subset) < n_rows),
         f"Not drawn, missing or not finite: {n_lost:,} of {n_all:,}." * (n_lost > 0),
     ]
-
-
-def _wrapped(words: pd.Series) -> pd.Series:
-    """Wrap panel titles to the panel width."""
-    lines = {word: textwrap.fill(word, STRIP_WIDTH) for word in words.cat.categories}
-    return words.cat.rename_categories(lines) if len({*lines.values()}) == len(lines) else words
 
 
 def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:

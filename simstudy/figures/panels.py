@@ -80,12 +80,6 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     return p9.theme(aspect_ratio=1, figure_size=(FULL_WIDTH, min(max(height, 2.6), TALLEST)))
 
 
-def square_side(rows: pd.DataFrame, *, legend: bool) -> float:
-    """The side of square panels, in inches, by page width and height."""
-    _, n_rows = panel_grid(rows)
-    return min(_side(rows, legend), (TALLEST - 1.2) / n_rows - _strip(rows))
-
-
 def _side(rows: pd.DataFrame, legend: bool) -> float:
     """The side of square panels that fill the page width, in inches."""
     return min((FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)

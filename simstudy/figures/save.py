@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, Final, NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
+from simstudy.figures.fit import fit_texts
 from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from simstudy.lazy import p9
 from simstudy.remote import Place, place_of
@@ -103,12 +104,13 @@ def _contents(figure: Any, endings: Iterable[str], dpi: int) -> list[bytes]:
     """The files of a figure, from one layout."""
     with as_printed():
         drawn = drawn_figure(figure, dpi)
-        with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
+        lay_out = type(drawn).draw_without_rendering if drawn is figure else fit_texts
+        with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi, lay_out):
             return [_bytes(drawn, ending, dpi) for ending in endings]
 
 
 @contextmanager
-def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
+def _laid_out(figure: Any, dpi: int, lay_out: Callable[[Any], None]) -> Iterator[None]:
     """Compute the layout once for all files; otherwise matplotlib draws each file twice.
 
     The layout engine is restored at the end.
@@ -120,7 +122,7 @@ def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
     before = figure.dpi
     try:
         figure.set_dpi(dpi)
-        figure.draw_without_rendering()
+        lay_out(figure)
         figure.set_layout_engine(None)
         yield
     finally:

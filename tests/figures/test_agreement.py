@@ -50,20 +50,6 @@ def test_a_panel_may_say_something_else_below_the_diagonal():
     assert ax.get_xlim() == pytest.approx(ax.get_ylim())
 
 
-def test_labels_that_would_touch_are_every_second():
-    """The first would also touch the last of the panel to its left."""
-    values = np.repeat([1e-3, 1.0], 9)
-    rows = pd.Categorical(np.tile(np.arange(9), 2))
-    frame = pd.DataFrame({"a": values, "b": values, "row": rows, "column": "all"})
-    plot = agreement_plot(frame, x="a", y="b", rows="row", panel="column", log=True)
-    axes = plot.draw().axes
-    said = [label.get_text() for label in axes[-1].get_xticklabels()]
-    assert said == ["", "0.01", "", "1"]
-    assert [label.get_text() for label in axes[0].get_yticklabels()] == [
-        "0.001", "0.01", "0.1", "1"
-    ]  # fmt: skip
-
-
 def test_errors_of_x_are_two_standard_errors_either_side():
     frame = pairs(4)
     drawn = agreement_plot(frame, x="truth", y="estimate", error_x="error").draw()

@@ -222,17 +222,6 @@ def test_a_key_shows_a_line_only_where_every_colour_has_one():
     assert in_key(NORMAL.assign(exact=0.9)) == (True, None)
 
 
-def test_labels_of_a_logarithmic_axis_that_would_touch_are_left_out():
-    rows = NORMAL[(NORMAL["method"] == "t") & (NORMAL["measure"] == "coverage")].iloc[[0]]
-    many = pd.concat([rows.assign(n=n) for n in (5, 10, 100, 500, 1000)])
-
-    alone = measure_curves(many, x="n", y="coverage", log_x=True)
-    assert alone.scales.get_scales("x").labels == ["5", "10", "100", "500", "1,000"]
-    several = pd.concat([many.assign(part=part) for part in range(6)])
-    plot = measure_curves(several, x="n", y="coverage", log_x=True, panel="part")
-    assert plot.scales.get_scales("x").labels == ["5", "10", "100", "", "1,000"]
-
-
 def test_theory_of_whole_numbers_jumps_half_way_between_them():
     steps = staircase(pd.DataFrame({"n": [4, 5], "exact": [0.1, 0.9]}), "n")
     assert list(steps["exact"]) == [0.1, 0.1, 0.9, 0.9]

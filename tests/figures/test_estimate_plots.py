@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 
 from simstudy.errors import FigureError
 from simstudy.figures import errors_plot, estimates_plot
@@ -99,17 +98,6 @@ def test_labels_of_rows_may_repeat_as_those_of_two_results_do(plot):
     asked = {"method": "method", "truth": 0.0}
     fresh, repeated = (plot(rows, **asked) for rows in (stacked.reset_index(drop=True), stacked))
     np.testing.assert_array_equal(points(fresh.draw()), points(repeated.draw()))
-
-
-def test_long_names_stay_within_their_strips():
-    names = [f"{letter} generous shrinkage estimator with its own weights" for letter in "MWO"]
-    three = pd.concat([of_one(FEW).assign(method=name) for name in names])
-    figure = errors_plot(three, method="method").draw()
-    figure.canvas.draw()
-    strips = [text for text in figure.findobj(Text) if "generous" in text.get_text()]
-    assert len(strips) == 3
-    for strip, axes in zip(strips, figure.axes, strict=True):
-        assert strip.get_window_extent().width < axes.get_window_extent().width
 
 
 def test_more_methods_than_colours_stand_side_by_side_in_one():
