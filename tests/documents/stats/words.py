@@ -7,12 +7,3 @@ def mixed(state: int) -> int:
     z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % WORD
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
     return z ^ (z >> 31)
-
-
-def place(word: int, n: int, *, bits: int = 32, at: int = 32) -> int:
-    """One of n places from some bits of a word (Lemire 2019), which is mixed again if refused."""
-    while True:
-        scaled = (word >> at) % 2**bits * n
-        if scaled % 2**bits >= 2**bits % n:
-            return scaled >> bits
-        word = mixed((word + GOLDEN) % WORD)

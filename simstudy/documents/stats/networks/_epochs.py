@@ -27,7 +27,7 @@ Parameters = Float[np.ndarray, "network parameter"]
 
 
 class Plan(NamedTuple):
-    """Sizes of layers from the features to the one output, the places of their parameters, constants.
+    """Sizes of layers, from the features to the one output; places of parameters; constants.
 
     Parameters are weights by layer, scales and shifts of hidden units, and a bias.
     """
@@ -83,7 +83,7 @@ def products(rows: Units, others: Units, out: Float[np.ndarray, "row other"]) ->
 # ---------------------------------------------------------------- layers
 @compiled
 def ramp(z: Vector, mean: float, factor: float, scale: float, shift: float, out: Vector) -> None:
-    """Normalise a unit's numbers in their place; scaled, shifted, and 0 if negative, they go out."""
+    """Normalise a unit's numbers in their place; what goes out is scaled, shifted, at least 0."""
     for i in range(z.size):
         unit = (z[i] - mean) * factor
         z[i] = unit
@@ -143,8 +143,9 @@ def adam(values: Vector, gradient: Vector, first: Vector, second: Vector, plan: 
 
 # ---------------------------------------------------------------- a batch
 @compiled
-def batch_gradient(plan: Plan, inputs: Units, out: Units, errors: Units, y: Vector, values: Vector,
-                   running: Float[np.ndarray, "moment unit"], gradient: Vector) -> None:  # fmt: skip
+def batch_gradient(plan: Plan, inputs: Units, out: Units, errors: Units, y: Vector,
+                   values: Vector, running: Float[np.ndarray, "moment unit"],
+                   gradient: Vector) -> None:  # fmt: skip
     """Gradient of the mean squared error of a network's batch, whose features are in `inputs`.
 
     `inputs` has the units of every layer but the last, `out` and `errors` those of every layer but
@@ -165,7 +166,9 @@ def batch_gradient(plan: Plan, inputs: Units, out: Units, errors: Units, y: Vect
             if layer < n_layer - 1:
                 mean, variance = moments(out[unit])
                 factors[unit] = 1.0 / np.sqrt(variance + plan.floor)
-                ramp(out[unit], mean, factors[unit], scales[unit], shifts[unit], inputs[n_in + unit])
+                ramp(
+                    out[unit], mean, factors[unit], scales[unit], shifts[unit], inputs[n_in + unit]
+                )
                 unbiased = variance * n_obs / (n_obs - 1)
                 running[0, unit] += plan.newest * (mean - running[0, unit])
                 running[1, unit] += plan.newest * (unbiased - running[1, unit])
@@ -221,7 +224,10 @@ def predict(plan: Plan, x: Float[np.ndarray, "feature obs"], values: Parameters,
         scales, rows = values[k, plan.weights[-1] :], x
         shifts = scales[n_hidden:]
         for layer in range(n_layer - 1):
-            weights, out = layer_of(plan, values[k], layer), np.empty((sizes[layer + 1], x.shape[1]))
+            weights, out = (
+                layer_of(plan, values[k], layer),
+                np.empty((sizes[layer + 1], x.shape[1])),
+            )
             for j in range(sizes[layer + 1]):
                 unit = plan.hidden[layer] + j
                 mean, factor = running[k, 0, unit], 1.0 / np.sqrt(running[k, 1, unit] + plan.floor)

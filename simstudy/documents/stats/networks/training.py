@@ -80,17 +80,10 @@ def ensemble_predictions(
     weights = network.initial(len(rows), features.shape[1], initial)
     trainer, predictions = Trainer(weights, scaled, (y - center) / unit, training), []
     for epoch in range(1, training.epochs[-1] + 1):
-        trainer.epoch(shuffled(rows, order))
+        trainer.epoch(order.permuted(rows, axis=1))
         if epoch in training.epochs:
             predictions.append(trainer.predict())
     return np.asarray(center + unit * np.stack(predictions))
-
-
-def shuffled(
-    rows: Int[np.ndarray, "network draw"], rng: np.random.Generator
-) -> Int[np.ndarray, "network draw"]:
-    """Each network's rows in an order of their own."""
-    return rng.permuted(rows, axis=1)
 
 
 class Trainer:

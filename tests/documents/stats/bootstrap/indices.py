@@ -2,14 +2,7 @@
 
 import numpy as np
 
-WORD, GOLDEN = 2**64, 0x9E3779B97F4A7C15
-
-
-def mixed(state: int) -> int:
-    """SplitMix64 (Steele, Lea and Flood 2014)."""
-    z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
-    return z ^ (z >> 31)
+from tests.documents.stats.words import GOLDEN, WORD, mixed
 
 
 def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> np.ndarray:

@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 
 from simstudy.documents.stats.networks import training
-from simstudy.documents.stats.networks._training_kernels import _place
 from simstudy.documents.stats.networks.training import (
     VARIANCE_FLOOR,
     Network,
     Trainer,
     Training,
     ensemble_predictions,
-    shuffled,
 )
 from tests.documents.stats.networks.plain import PlainNetwork
-from tests.documents.stats.words import GOLDEN, WORD, mixed, place
 from tests.support import ROOT, assert_caught, assert_within_mcse
 
 N_OBS, N_TRAIN, N_FEATURE, N_NETWORK, N_EPOCH = 60, 40, 4, 3, 6
@@ -40,8 +37,8 @@ def drawn(n_network=N_NETWORK, n_feature=N_FEATURE):
     return features, y, weights, [rng.permuted(rows, axis=1) for _ in range(N_EPOCH)]
 
 
-def trained(features, y, weights, orders, dtype="float64"):
-    trainer = Trainer(weights, features, y, TRAINING, dtype=dtype)
+def trained(features, y, weights, orders):
+    trainer = Trainer(weights, features, y, TRAINING)
     for order in orders:
         trainer.epoch(order)
     return trainer.predict()
@@ -102,16 +99,22 @@ def loss(weights, x, y):
     return np.mean((x @ weights[-1][:, 0] - y) ** 2)
 
 
-def test_networks_beyond_a_vector_are_the_same_alone_and_among_others():
-    """Networks of the last block, and features beyond the sixteenth, are like any others."""
-    features, y, weights, orders = drawn(n_network=18, n_feature=17)
+def test_a_network_is_the_same_alone_and_among_others():
+    features, y, weights, orders = drawn()
     together = trained(features, y, weights, orders)
-    for at in (0, 15, 16, 17):
+    for at in range(N_NETWORK):
         own = [layer[[at]] for layer in weights], [order[[at]] for order in orders]
         np.testing.assert_array_equal(trained(features, y, *own)[0], together[at])
-    limit = rounding(features, y, weights, orders)
-    expected = trained_plainly(17, features, y, weights, orders)
-    np.testing.assert_allclose(together[17], expected, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("hidden", [(), (4,), (7, 5, 3)])
+def test_networks_of_any_depth_are_those_of_a_plain_loop(hidden):
+    features, y, _, orders = drawn()
+    weights = Network(hidden).initial(N_NETWORK, N_FEATURE, np.random.default_rng(4))
+    found = trained(features, y, weights, orders)
+    for at in range(N_NETWORK):
+        expected = trained_plainly(at, features, y, weights, orders)
+        np.testing.assert_allclose(found[at], expected, rtol=0, atol=1e-11)
 
 
 # ---------------------------------------------------------------- ensembles
@@ -165,37 +168,30 @@ def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
     assert sizes.max() <= max(batch_size, 3)  # two batches of 2 cannot hold 5
 
 
-def test_orders_are_those_of_a_loop_in_whole_numbers():
-    rows = np.random.default_rng(1).integers(0, 338, (5, 338))
-    found = shuffled(rows, np.random.default_rng(2))
-    seeds = np.random.default_rng(2).integers(WORD, size=5, dtype=np.uint64).tolist()
-    for row, state, order in zip(rows.tolist(), seeds, found.tolist(), strict=True):
-        for i in range(337):
-            state = (state + GOLDEN) % WORD
-            j = i + place(mixed(state), 338 - i)
-            row[i], row[j] = row[j], row[i]
-        assert order == row
-
-
-@pytest.mark.parametrize("n", [7, 3 * 2**30])
-def test_a_word_that_would_favour_a_place_is_mixed_again(n):
-    words = np.random.default_rng(3).integers(WORD, size=200, dtype=np.uint64)
-    assert [_place(word, np.uint64(n)) for word in words] == [place(w, n) for w in words.tolist()]
-
-
 # ---------------------------------------------------------------- on other processors
 SHOWN = """
-from tests.documents.stats.networks.test_training import drawn, trained
-print(trained(*drawn(), dtype="float32").tobytes().hex(), trained(*drawn()).tobytes().hex())
+from tests.documents.stats.networks.test_training import long_training
+print(*long_training())
 """
 
 
+def long_training():
+    """Predictions after as many epochs as a document's, on data that a network cannot learn."""
+    rng = np.random.default_rng(1)
+    features, y = rng.standard_normal((338, 13)), rng.standard_normal(338)
+    rows = rng.integers(0, 338, (20, 338))
+    network, training = Network((15, 10)), Training((200,))
+    return ensemble_predictions(
+        network, training, features, y, rows, initial=rng, order=rng
+    ).ravel()  # fmt: skip
+
+
 @pytest.mark.slow
-def test_compiled_training_is_the_same_bits_on_the_oldest_processor():
+def test_training_is_nearly_the_same_on_the_oldest_processor():
+    """Sums in another order, and products that are not fused, move the ninth digit at most."""
     held = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
-    shown = [python({**os.environ, **more}) for more in ({}, held)]
-    assert shown[0] == shown[1]
-    assert len(shown[0]) > 1000
+    one, other = (python({**os.environ, **more}) for more in ({}, held))
+    assert 0 < np.abs(one - other).max() < 1e-9
 
 
 def python(environment):
@@ -203,4 +199,4 @@ def python(environment):
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return np.array(done.stdout.split(), float)
