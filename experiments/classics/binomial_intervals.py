@@ -124,7 +124,7 @@ def over_p(result):
     shown = {"panel": "method", "nominal": 0.95, "exact": theory, "joined": False}
     figure = measure_curves(result.select(n=50).drop(columns="n"), x="p", y="coverage", **shown)
     on_top = theory.assign(panel=in_order(theory["method"], {name: name for name in METHODS}))
-    line = p9.geom_line(p9.aes("p", "exact"), on_top, color="white", size=0.25, inherit_aes=False)
+    line = p9.geom_line(p9.aes("p", "exact"), on_top, size=0.4, inherit_aes=False)
     words = "50 observations. Each interval has a scale of its own."
     return (
         captions.add_words(figure, words)

@@ -185,7 +185,7 @@ def by_theory(result):
     rows = result.select(method="least squares").rename(columns={"n_state": "states"})
     shown = {"panel": "states", "nominal": 0.05, "exact": theory, "joined": False}
     figure = measure_curves(rows, x="rho", y="rejection_rate", solid="normal theory", **shown)
-    return captions.add_words(figure, f"Least squares. {SETTING}")
+    return captions.add_words(figure, SETTING)
 
 
 @published(__file__)

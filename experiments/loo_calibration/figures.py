@@ -163,6 +163,7 @@ def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
     return captions.titles(
         captions.BARS,
         captions.JOINS,
+        captions.APART,
         *more,
         f"{', '.join(only)}.",
         captions.format_replicates(rows),

@@ -149,7 +149,7 @@ def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: boo
         is_hidden = ((far < HIDDEN) & np.less.outer(code, code)).any(axis=1)
         for name in of_panel["color"][is_hidden]:
             n_hidden[str(name)] = n_hidden.get(str(name), 0) + 1
-    found = ", ".join(f"{n} of {name}" for name, n in sorted(n_hidden.items()))
+    found = ", ".join(f"{name} {n}" for name, n in sorted(n_hidden.items()))
     return f"Points that others hide: {found}." * bool(found)
 
 
