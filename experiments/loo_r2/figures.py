@@ -71,10 +71,10 @@ def figure_simres_low_n(result: Result) -> ggplot:
 def _by_cells(drawn: pd.DataFrame) -> ggplot:
     """Logarithmic axes, columns of panels by p, rows of panels by n and σ."""
     cells = list(zip(drawn["n_obs"], drawn["noise_sd"], strict=True))
-    words = {(n, sd): f"n = {n:,}\nσ = {sd:g}" for n, sd in sorted(set(cells))}
+    words = {(n, sd): f"n = {n}\nσ = {sd:g}" for n, sd in sorted(set(cells))}
     drawn = drawn.assign(panel=in_features(drawn), rows=in_order(cells, words))
     height = min(PAGE[1], 2.4 + 1.1 * len(words))
-    flat = 0.85 * (height - 1.9) / len(words) / WIDTH
+    flat = 0.93 * (height - 1.7) / len(words) / WIDTH
     figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten, flat=min(flat, 1.0))
     titles = captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=(PAGE[0], height))
     return figure + titles
