@@ -130,7 +130,7 @@ def numbers_behind(figure: ggplot) -> dict[str, object]:
 def _number_of(column: pd.Series) -> float:
     if not pd.api.types.is_numeric_dtype(column):
         column = column.astype(str).map(lambda text: float(sum(map(ord, text))))
-    values = np.nan_to_num(column.to_numpy(float))
+    values = np.nan_to_num(column.to_numpy(float), posinf=1.0, neginf=-1.0)
     return float(values @ np.sqrt(np.arange(1.0, len(values) + 1)))
 
 
