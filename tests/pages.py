@@ -1,9 +1,10 @@
 """Helpers for tests of pages: extract fenced blocks and run their examples in order.
 
-`python -m tests.pages docs/results.md docs` runs the examples of a page in a folder and saves its
-figures below `figures/`, named by their variables.
+`python -m tests.pages docs/figures.md` runs the examples of a page and draws its pictures in
+`docs/figures/` anew, with the numbers behind them in `docs/figures/drawn.json`.
 """
 
+import json
 import os
 import re
 import shlex
@@ -11,11 +12,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 
+import matplotlib
+import numpy as np
+import pandas as pd
+import plotnine
 import pytest
 from plotnine import ggplot
 
+from simstudy.analysis.result import Result
 from simstudy.cli.application import overrides_among
 from simstudy.cli.commands import batch_script, names_file, read_arguments
 from simstudy.cli.composition import compose_run
@@ -24,6 +31,7 @@ from simstudy.engine import workers
 from simstudy.figures import save_figure
 from tests.support import ROOT
 
+DRAWN = ROOT / "docs/figures/drawn.json"  # the numbers behind the pictures, and versions
 WITHOUT_STUDY = ("apply", "index", "list", "new", "status")
 
 
@@ -79,19 +87,72 @@ def in_one_process() -> Iterator[None]:
         yield
 
 
-def main(page: str, folder: str) -> None:
-    path, module = Path(page).resolve(), ModuleType("page")
-    sys.modules["page"] = module
-    os.chdir(folder)
-    run_examples(path, module)
-    for name, figure in figures_of(module).items():
-        if name != "figure":
-            save_figure(figure, "figures", name)
+def pictures_of(page: Path) -> list[str]:
+    """Return the names of the pictures in `docs/figures/` that a page shows."""
+    return re.findall(r"\]\((?:docs/)?figures/(\w+)\.png\)", page.read_text(encoding="utf-8"))
 
 
 def figures_of(module: ModuleType) -> dict[str, ggplot]:
-    """Return the figures of a page by their variable names."""
-    return {name: made for name, made in vars(module).items() if isinstance(made, ggplot)}
+    """Return the figures of a page by name: those of its variables and of its `result`.
+
+    The figure of a result is named by study and figure. The last `figure` is what the page saves
+    under a name of its own.
+    """
+    made = {name: made for name, made in vars(module).items() if isinstance(made, ggplot)}
+    result = vars(module).get("result")
+    names = result.details.figures if isinstance(result, Result) else ()
+    return made | {f"{result.plan.name}_{name}": result.figure(name) for name in names}
+
+
+def figure_behind(picture: str, module: ModuleType) -> ggplot:
+    """Return the figure of a page that a picture shows."""
+    made = figures_of(module)
+    return made[picture] if picture in made else made["figure"]
+
+
+def numbers_behind(figure: ggplot) -> dict[str, object]:
+    """Describe what a figure draws: its texts, and a number for each column of its data.
+
+    The number changes with any value of the column and with their order.
+    """
+    frames = [figure.data, *(layer._data for layer in figure.layers)]
+    frames = [frame for frame in frames if isinstance(frame, pd.DataFrame)]
+    texts = {name: getattr(figure.labels, name, None) for name in ("x", "y", "caption")}
+    found: dict[str, object] = {
+        name: " ".join(text.split()) for name, text in texts.items() if text
+    }
+    for at, frame in enumerate(frames):
+        for name in frame:
+            found[f"{at}.{name}"] = _number_of(frame[name])
+    return found
+
+
+def _number_of(column: pd.Series) -> float:
+    if not pd.api.types.is_numeric_dtype(column):
+        column = column.astype(str).map(lambda text: float(sum(map(ord, text))))
+    values = np.nan_to_num(column.to_numpy(float), posinf=1.0, neginf=-1.0)
+    return float(values @ np.sqrt(np.arange(1.0, len(values) + 1)))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries that draw."""
+    return {"matplotlib": matplotlib.__version__, "plotnine": plotnine.__version__}
+
+
+def main(page: str) -> None:
+    path, module = Path(page).resolve(), ModuleType("page")
+    sys.modules["page"] = module
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)
+        run_examples(path, module)
+    known = json.loads(DRAWN.read_text(encoding="utf-8")) if DRAWN.exists() else {"numbers": {}}
+    for picture in pictures_of(path):
+        figure = figure_behind(picture, module)
+        saved = save_figure(figure, DRAWN.parent, picture)
+        saved.svg.unlink()
+        known["numbers"][picture] = numbers_behind(figure)
+    written = json.dumps({**known, "versions": versions()}, indent=1, ensure_ascii=False)
+    DRAWN.write_text(written + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,26 @@
 """The Python examples of every page run, and their figures can be drawn."""
 
-import re
+import json
 import sys
 from types import ModuleType
 
+import numpy as np
+import pandas as pd
+import plotnine as p9
 import pytest
+from matplotlib.image import imread
 
-from tests.pages import blocks, figures_of, run_examples
+from simstudy.figures import save_figure
+from tests.pages import (
+    DRAWN,
+    blocks,
+    figure_behind,
+    figures_of,
+    numbers_behind,
+    pictures_of,
+    run_examples,
+    versions,
+)
 from tests.support import ROOT
 
 pytestmark = pytest.mark.filterwarnings("error:no code of the study reads")
@@ -14,24 +28,56 @@ pytestmark = pytest.mark.filterwarnings("error:no code of the study reads")
 WITH_FILES_AND_COMMANDS = ("applied",)  # tests/test_applied.py
 PAGES = [
     page
-    for page in sorted((ROOT / "docs").rglob("*.md"))
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if blocks(page, "python") and page.stem not in WITH_FILES_AND_COMMANDS
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_the_examples_of_a_page_run_and_draw_its_pictures(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = ModuleType(page.stem)
     monkeypatch.setitem(sys.modules, page.stem, module)
     run_examples(page, module)
-    made = figures_of(module)
-    for figure in made.values():
+    for figure in figures_of(module).values():
         figure.draw()
-    shown = re.findall(r"\]\(figures/(\w+)\.png\)", page.read_text(encoding="utf-8"))
-    saved = {path.stem for path in tmp_path.glob("figures/*.png")}
-    assert set(shown) <= saved | set(made), "a picture without an example that draws it"
+    for picture in pictures_of(page):
+        assert_is_current(picture, figure_behind(picture, module), tmp_path)
+
+
+def assert_is_current(picture, figure, folder):
+    """The numbers and texts behind a picture, and its pixels if the same libraries drew it."""
+    drawn = json.loads(DRAWN.read_text(encoding="utf-8"))
+    stored, found = drawn["numbers"][picture], numbers_behind(figure)
+    assert set(found) == set(stored)
+    for name, value in found.items():
+        same = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
+        assert stored[name] == same, f"{picture}: draw it anew, python -m tests.pages"
+    if drawn["versions"] == versions():
+        new = imread(save_figure(figure, folder, picture).png)
+        old = imread(DRAWN.parent / f"{picture}.png")
+        assert new.shape == old.shape
+        assert (np.abs(new - old).max(axis=2) > 0.1).mean() < 0.001
+
+
+def test_that_test_catches_a_value_an_order_and_a_caption_that_changed():
+    rows = pd.DataFrame({"x": [1.0, 2.0], "y": ["a", "b"]})
+    figure = p9.ggplot(rows) + p9.labs(caption="as it was")
+    others = [
+        p9.ggplot(rows.assign(x=[1.0, 2.1])) + p9.labs(caption="as it was"),
+        p9.ggplot(rows.assign(x=[2.0, 1.0])) + p9.labs(caption="as it was"),
+        p9.ggplot(rows.assign(y=["b", "a"])) + p9.labs(caption="as it was"),
+        figure + p9.labs(caption="as it is"),
+    ]
+    assert all(numbers_behind(other) != numbers_behind(figure) for other in others)
+
+
+def test_every_picture_has_its_numbers_and_its_page():
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    shown = {picture for page in pages for picture in pictures_of(page)}
+    assert shown == {path.stem for path in DRAWN.parent.glob("*.png")}
+    assert shown == set(json.loads(DRAWN.read_text(encoding="utf-8"))["numbers"])
 
 
 def test_a_mistake_in_an_example_names_the_line_of_its_page(tmp_path):

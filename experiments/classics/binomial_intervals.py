@@ -19,7 +19,7 @@ import numpy as np
 
 from simstudy import Claim, Finding, Study, WrongValue, option, published
 from simstudy.claims import is_near, statement
-from simstudy.figures import caption, colors_of, measure_curves, theme_study
+from simstudy.figures import caption, captions, colors_of, in_order, measure_curves, theme_study
 from simstudy.lazy import p9, pd, special, stats
 from simstudy.measures import rejection_rate
 
@@ -122,8 +122,16 @@ def over_p(result):
     p = np.linspace(0.02, 0.98, 961)
     theory = exact([Count(50, each) for each in p], p=p)
     shown = {"panel": "method", "nominal": 0.95, "exact": theory, "joined": False}
-    figure = measure_curves(result.select(n=50), x="p", y="coverage", **shown)
-    return figure + p9.scale_x_continuous(breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
+    figure = measure_curves(result.select(n=50).drop(columns="n"), x="p", y="coverage", **shown)
+    on_top = theory.assign(panel=in_order(theory["method"], {name: name for name in METHODS}))
+    line = p9.geom_line(p9.aes("p", "exact"), on_top, size=0.4, inherit_aes=False)
+    words = "50 observations. Each interval has a scale of its own."
+    return (
+        captions.add_words(figure, words)
+        + line
+        + p9.facet_wrap("panel", scales="free_y")
+        + p9.scale_x_continuous(breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
+    )
 
 
 def least(_):

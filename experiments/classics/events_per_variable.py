@@ -22,7 +22,7 @@ import numpy as np
 
 from simstudy import Rules, Study, grid, option, published
 from simstudy.claims import is_above, is_below, is_far, is_near, statement
-from simstudy.figures import measure_curves
+from simstudy.figures import captions, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage, mean, relative_error_model_se
 from simstudy.tables import in_words
@@ -99,9 +99,18 @@ STATEMENTS = [
 ]
 
 
+KEYS = (
+    "Events in 37%. Coefficients of binary covariates, by their share: rare (0.1), fifth, third "
+    "(0.3), half; and of normal ones: strong (0.5), weak (0.2), none (0)."
+)
+
+
 def errors(result):
     shown = {"color": "coefficient", "panel": "method", "nominal": {"bias": 0, "coverage": 0.9}}
-    return measure_curves(result.summary, x="epv", y=["bias", "coverage"], log_x=True, **shown)
+    rows, measures = result.summary.drop(columns=["prevalence", "intercept"]), ["bias", "coverage"]
+    dashed = "no bias above, 90% below"
+    figure = measure_curves(rows, x="epv", y=measures, log_x=True, dashed=dashed, **shown)
+    return captions.add_words(figure, KEYS)
 
 
 def found(result):

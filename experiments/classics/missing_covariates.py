@@ -21,7 +21,7 @@ import numpy as np
 
 from simstudy import Study, grid, option, published
 from simstudy.claims import is_above, is_far, is_near, statement
-from simstudy.figures import dots_plot, measure_curves
+from simstudy.figures import captions, dots_plot, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage, empirical_se, relative_precision, rmse
 from simstudy.tables import in_words
@@ -118,21 +118,31 @@ STATEMENTS = [
 
 def with_titles(rows):
     """Rows with the titles of panels: what x and z are."""
-    by, of = rows["missing_by"].replace("random", "chance"), rows["coefficient"]
-    return rows.assign(missing_by="missing by " + by, coefficient="coefficient of " + of)
+    rows = rows.assign(missing_by="missing by " + rows["missing_by"].replace("random", "chance"))
+    if "coefficient" not in rows:
+        return rows
+    return rows.assign(coefficient="coefficient of " + rows["coefficient"])
+
+
+SAME = ["n_obs", "correlation", "beta"]
+SETTING = "300 observations; x and z correlated by 0.5; about half of x is missing."
 
 
 def performance(result):
-    rows = with_titles(result.select(coefficient="x", strength=1))
+    rows = result.select(coefficient="x", strength=1).drop(columns=["coefficient", "strength"])
+    rows = with_titles(rows.drop(columns=SAME))
     shown = {"measure": ["bias", "coverage", "empirical_se"], "rows": "missing_by"}
-    return dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
+    figure = dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
+    odds = "Log odds of being missing: 1 per standard deviation of x or z, and 0.5 per unit of y."
+    return captions.add_words(figure, "Coefficient of x, which is 1.", odds, SETTING)
 
 
 def crossing(result):
     """Error of both methods, and of all data, by the strength of the dependence."""
-    rows = with_titles(result.select(missing_by=["z", "y", "x", "x and y"]))
+    rows = with_titles(result.select(missing_by=["z", "y", "x", "x and y"]).drop(columns=SAME))
     shown = {"color": "method", "panel": "missing_by", "rows": "coefficient"}
-    return measure_curves(rows, x="strength", y="rmse", **shown)
+    figure = measure_curves(rows, x="strength", y="rmse", **shown)
+    return captions.add_words(figure, "Both coefficients are 1.", SETTING)
 
 
 @published(__file__)

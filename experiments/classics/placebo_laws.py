@@ -22,8 +22,8 @@ import numpy as np
 from experiments._answers import span
 from simstudy import Study, grid, option, published
 from simstudy.claims import is_above, is_below, is_near, statement
-from simstudy.figures import measure_curves
-from simstudy.lazy import special, stats
+from simstudy.figures import captions, measure_curves
+from simstudy.lazy import p9, special, stats
 from simstudy.measures import rejection_rate
 
 N_BOOT, N_YEAR, YEARS = 199, 21, range(6, 17)
@@ -169,16 +169,23 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
+SETTING = "21 years; half of the states pass a law that has no effect in one of the middle 11."
+
+
 def rates(result):
     rows = result.summary.rename(columns={"n_state": "states"})
     shown = {"color": "method", "panel": "states", "nominal": 0.05}
-    return measure_curves(rows, x="rho", y="rejection_rate", **shown)
+    figure = measure_curves(rows, x="rho", y="rejection_rate", **shown)
+    scale = p9.scale_y_sqrt(breaks=[0, 0.01, 0.05, 0.1, 0.2, 0.4], limits=(0, None))
+    titles = p9.labs(y="rejection rate (square root scale)")
+    return captions.add_words(figure, SETTING) + scale + titles
 
 
 def by_theory(result):
     rows = result.select(method="least squares").rename(columns={"n_state": "states"})
     shown = {"panel": "states", "nominal": 0.05, "exact": theory, "joined": False}
-    return measure_curves(rows, x="rho", y="rejection_rate", solid="normal theory", **shown)
+    figure = measure_curves(rows, x="rho", y="rejection_rate", solid="normal theory", **shown)
+    return captions.add_words(figure, SETTING)
 
 
 @published(__file__)

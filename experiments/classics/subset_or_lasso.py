@@ -23,7 +23,7 @@ import numpy as np
 
 from simstudy import Study, grid, option, published
 from simstudy.claims import is_more, statement
-from simstudy.figures import caption, captions, measure_curves
+from simstudy.figures import caption, captions, in_order, measure_curves
 from simstudy.figures.theme import MUTED
 from simstudy.lazy import p9
 from simstudy.measures import mean
@@ -143,9 +143,20 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
+TITLES = {
+    "test_error": "test error, in noise variances",
+    "explained": "share of variance explained",
+    "nonzeros": "nonzero coefficients",
+}
+SAME = ["n_obs", "n_signal", "correlation"]
+SETTING = "100 observations of 10 features, correlated by 0.35^|i-j|; 5 have a coefficient of 1."
+
+
 def errors(result):
-    shown = {"y": ["test_error", "explained", "nonzeros"], "color": "method", "log_x": True}
-    return measure_curves(result.summary, x="snr", **shown)
+    rows = result.summary[result.summary["measure"].isin(TITLES)].drop(columns=SAME)
+    rows = rows.assign(measure=in_order(rows["measure"], TITLES))
+    shown = {"y": list(TITLES.values()), "color": "method", "log_x": True}
+    return captions.add_words(measure_curves(rows, x="snr", **shown), SETTING)
 
 
 def crossing(result):
@@ -155,6 +166,7 @@ def crossing(result):
     grey = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)
     bars = p9.aes("snr", ymin="low", ymax="high")
     words = "Dashed: no difference. Grey: 2 MCSE of 10 replicates, as many as the paper had."
+    words = f"{words} {SETTING}"
     return (
         measure_curves(rows, x="snr", y="test_error", nominal=0.0, log_x=True, joined=False)
         + p9.geom_linerange(bars, grey, inherit_aes=False, color=MUTED, alpha=0.3, size=3)

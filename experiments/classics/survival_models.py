@@ -18,8 +18,7 @@ import numpy as np
 
 from simstudy import Study, grid, measures, option, published
 from simstudy.claims import is_below, is_far, is_near, statement
-from simstudy.figures import dots_plot, measure_curves, zip_plot
-from simstudy.lazy import p9
+from simstudy.figures import captions, dots_plot, measure_curves, zip_plot
 from simstudy.tables import in_words
 
 
@@ -114,18 +113,23 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
+SETTING = "500 patients; log hazard ratio -0.5; shape of the Weibull baseline hazard."
+
+
 def performance(result):
     """The tutorial's table: measures by method and shape."""
-    rows = result.select(gamma=[1.0, 1.5]).rename(columns={"gamma": "shape"})
+    rows = result.select(gamma=[1.0, 1.5]).drop(columns=["n_obs", "theta"])
+    rows = rows.rename(columns={"gamma": "shape"})
     shown = ["bias", "coverage", "empirical_se", "relative_error_model_se"]
     nominal = {"bias": 0.0, "coverage": 0.95, "relative_error_model_se": 0.0}
     figure = dots_plot(rows, measure=shown, y="method", rows="shape", nominal=nominal)
-    return figure + p9.theme(strip_text_x=p9.element_text(size=7))
+    return captions.add_words(figure, SETTING)
 
 
 def zips(result):
     rows = result.replicates.query("gamma in [1, 1.5]").rename(columns={"gamma": "shape"})
-    return zip_plot(rows, std_error="se", truth=-0.5, method="method", rows="shape")
+    figure = zip_plot(rows, std_error="se", truth=-0.5, method="method", rows="shape")
+    return captions.add_words(figure, SETTING)
 
 
 def misspecified(result):

@@ -20,8 +20,8 @@ import numpy as np
 
 from simstudy import Study, grid, option, published, zipped
 from simstudy.claims import is_above, is_below, is_near, statement
-from simstudy.figures import measure_curves
-from simstudy.lazy import special, stats
+from simstudy.figures import captions, measure_curves
+from simstudy.lazy import p9, special, stats
 from simstudy.measures import rejection_rate
 from simstudy.tables import in_words
 
@@ -118,12 +118,20 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
+MEANS = {
+    0: "Means are equal.",
+    1: "Means differ by 1 in units of √((1 + sd²)/2), where sd is the second standard deviation.",
+}
+
+
 def curves(result, shift, nominal=None):
     """Rejection rates without a shift (size) or with one (power)."""
-    rows = result.select(shift=shift)
+    rows = result.select(shift=shift).drop(columns="shift")
     rows = rows.assign(sizes="sizes " + rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
     shown = {"color": "method", "panel": "sizes", "rows": "shape", "nominal": nominal}
-    return measure_curves(rows, x="sd", y="rejection_rate", log_x=True, **shown)
+    figure = measure_curves(rows, x="sd", y="rejection_rate", log_x=True, **shown)
+    title = p9.labs(y="power" if shift else "type-I error")
+    return captions.add_words(figure, MEANS[shift], "First standard deviation: 1.") + title
 
 
 @published(__file__)

@@ -23,7 +23,7 @@ import numpy as np
 
 from simstudy import Claim, Rules, Study, WrongValue, option, published
 from simstudy.claims import is_above, is_near, of_row, statement
-from simstudy.figures import measure_curves
+from simstudy.figures import captions, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, median_bias, rejection_rate
 from simstudy.tables import in_words
@@ -115,6 +115,12 @@ PRINTED = Claim(
 )
 
 
+SETTING = (
+    "250 observations; errors correlated by 0.5; coefficient 0. Not drawn: LIML, which has no "
+    "mean, and Anderson and Rubin's test, which has no estimate."
+)
+
+
 def sizes(result):
     rows = result.select(n_instruments=[3, 10]).rename(columns=WORDS)
     shown = {"color": "method", "panel": "instruments", "rows": "correlation", "nominal": 0.05}
@@ -124,7 +130,8 @@ def sizes(result):
 def biases(result):
     rows = result.select(n_instruments=[3, 10], rho=0.5, method=["OLS", "2SLS"])
     shown = {"color": "method", "panel": "instruments", "log_x": True, "exact": bias_of_2sls}
-    return measure_curves(rows.rename(columns=WORDS), x="strength", y="bias", **shown)
+    rows = rows.drop(columns=["rho", "n_obs", "beta"]).rename(columns=WORDS)
+    return captions.add_words(measure_curves(rows, x="strength", y="bias", **shown), SETTING)
 
 
 @published(__file__)

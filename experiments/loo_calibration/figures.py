@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from experiments._method_names import colors_of
@@ -79,9 +78,21 @@ def figure_relative_error(result: Result) -> ggplot:
     rows = rows.assign(target=_by_size(rows))
     figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
     own = p9.facet_wrap(["rows", "panel"], ncol=rows["utility"].nunique(), scales="free")
-    size = p9.theme(figure_size=(theme.FULL_WIDTH, 2.0 + 1.4 * rows["target"].nunique()))
-    small = p9.theme(strip_text=p9.element_text(size=7))
-    return figure + own + size + small + _says(rows, NO_ERROR, SPREAD, "Scales differ by panel.")
+    size = p9.theme(figure_size=(theme.FULL_WIDTH, 2.4 + 1.4 * rows["target"].nunique()))
+    words = "Scales differ by row."
+    return figure + own + size + _one_scale_by_row(figure) + _says(rows, NO_ERROR, SPREAD, words)
+
+
+def _one_scale_by_row(figure: ggplot) -> Any:
+    """Invisible points that give the panels of a row one scale, with room at its ends."""
+    drawn = figure.data
+    ends = drawn.groupby("rows", observed=True).agg(
+        x0=("x", "min"), x1=("x", "max"), y0=("lower", "min"), y1=("upper", "max")
+    )
+    panels = drawn[["rows", "panel"]].drop_duplicates().merge(ends, on="rows")
+    low = panels.assign(x=panels["x0"] / 1.25, y=panels["y0"])
+    high = panels.assign(x=panels["x1"] * 1.25, y=panels["y1"])
+    return p9.geom_blank(p9.aes("x", "y"), pd.concat([low, high]), inherit_aes=False)
 
 
 def _by_size(rows: pd.DataFrame) -> Any:
@@ -111,7 +122,8 @@ def figure_differences(result: Result) -> ggplot:
     rows = rows[rows["measure"] == "relative_error"]
     rows = rows.assign(target=in_order(rows["target"], words))
     figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
-    return figure + _says(rows, NO_ERROR, SPREAD)
+    by_row = p9.facet_grid("rows", "panel", scales="free_y")
+    return figure + by_row + _says(rows, NO_ERROR, SPREAD, "Scales differ by row.")
 
 
 def figure_high_p(result: Result) -> ggplot:
@@ -137,15 +149,8 @@ def _curves(
         rows, x=x, y=measure, color="method", panel="utility", rows="target", nominal=nominal,
         log_x=True, colors=COLORS,
     )  # fmt: skip
-    places = sorted(rows[x].unique())
-    every_place = p9.scale_x_log10(breaks=places, labels=_in_full, minor_breaks=[])
-    turned = p9.theme(axis_text_x=p9.element_text(angle=90))
-    titles = captions.titles(size=(theme.FULL_WIDTH, 5.0), x=title, y=y)
-    return captions.with_scale(figure, every_place) + titles + turned
-
-
-def _in_full(places: Sequence[float]) -> list[str]:
-    return [f"{place:,g}" for place in places]
+    titles = captions.titles(size=(theme.FULL_WIDTH, 5.0), x=f"{title} (log scale)", y=y)
+    return figure + titles
 
 
 def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
@@ -158,6 +163,7 @@ def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
     return captions.titles(
         captions.BARS,
         captions.JOINS,
+        captions.APART,
         *more,
         f"{', '.join(only)}.",
         captions.format_replicates(rows),

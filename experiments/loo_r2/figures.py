@@ -17,7 +17,7 @@ from simstudy.lazy import ggplot, pd
 X = "standard error by the Bayesian bootstrap"
 Y = "standard error by Taylor's formula"
 COLOR = (
-    "Color: R² as published, the mean of the bootstrap's draws. In the panels: geometric mean of "
+    "Colour: R² as published, the mean of the bootstrap's draws. In the panels: geometric mean of "
     f"Taylor over bootstrap. {captions.PLUS_MINUS}"
 )
 EXACT = "Leave-one-out is exact."
@@ -26,8 +26,7 @@ PUBLISHED = (
     "to [-1, 1]."
 )
 PAGE = (6.5, 9.0)  # inches: a journal's page without the legend
-SQUARE = (6.5, 6.6)  # inches
-TWO_ROWS = (6.5, 5.0)  # inches
+WIDTH = 1.5  # inches: a panel of three side by side, beside the legend
 MIDDLE = 1.0  # middle value of the document's σ
 FEW = 20  # observations; smaller samples are small here
 UTILITIES = {
@@ -60,29 +59,29 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 
 
 def figure_simres(result: Result) -> ggplot:
-    """Many observations: one panel for each n and p, a marker for each σ."""
-    return _by_cells(standard_errors(result, ordinary(result)), SQUARE)
+    """Many observations: a panel for each n, σ and p."""
+    return _by_cells(standard_errors(result, ordinary(result)))
 
 
 def figure_simres_low_n(result: Result) -> ggplot:
     """The same with few observations."""
-    return _by_cells(standard_errors(result, few_observations(result)), TWO_ROWS)
+    return _by_cells(standard_errors(result, few_observations(result)))
 
 
-def _by_cells(drawn: pd.DataFrame, size: tuple[float, float]) -> ggplot:
-    """Logarithmic axes, columns of panels by p, rows of panels by n, and labels for σ."""
-    sizes, sds = (sorted(drawn[name].unique()) for name in ("n_obs", "noise_sd"))
-    drawn = drawn.assign(
-        panel=in_features(drawn),
-        rows=in_order(drawn["n_obs"], {n: f"n = {n:,}" for n in sizes}),
-        σ=in_order(drawn["noise_sd"], {sd: f"{sd:g}" for sd in sds}).as_unordered(),
-    )
-    figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
-    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=size)
+def _by_cells(drawn: pd.DataFrame) -> ggplot:
+    """Logarithmic axes, columns of panels by p, rows of panels by n and σ."""
+    cells = list(zip(drawn["n_obs"], drawn["noise_sd"], strict=True))
+    words = {(n, sd): f"n = {n}\nσ = {sd:g}" for n, sd in sorted(set(cells))}
+    drawn = drawn.assign(panel=in_features(drawn), rows=in_order(cells, words))
+    height = min(PAGE[1], 2.4 + 1.1 * len(words))
+    flat = 0.93 * (height - 1.7) / len(words) / WIDTH
+    figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten, flat=min(flat, 1.0))
+    titles = captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=(PAGE[0], height))
+    return figure + titles
 
 
 def powers_of_ten(limits: tuple[float, float]) -> list[float]:
-    """Ticks whose labels do not touch in a narrow panel."""
+    """Ticks at every power of ten, and at no other value."""
     return [float(power) for power in np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)]
 
 

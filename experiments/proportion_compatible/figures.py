@@ -90,8 +90,7 @@ def orders_figure(result: Result) -> ggplot:
         dashed="no bias",
         colors=colors_of(ORDERED_WORDS.values()),
     )
-    hidden = "Where two orders agree, one point hides the other."
-    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {hidden}")
+    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT}")
     return figure + captions.titles(*said, x=SHARE, y=TITLES["bias"], size=(theme.FULL_WIDTH, 4.4))
 
 

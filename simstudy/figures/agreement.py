@@ -23,7 +23,6 @@ from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
 TINY = 1e-300  # lower end, on a logarithmic axis, of a bar that reaches below 0
-SMALL_MARKS = ("v", "o", "^", "s", "D")
 N_SHADES = 32  # of a quantity that is a colour
 MANY_POINTS = 2_000  # points of a figure; if there are more, they are drawn lighter
 
@@ -37,7 +36,6 @@ def agreement_plot(
     rows: str | None = None,
     error_x: str | None = None,
     color: str | None = None,
-    shape: str | None = None,
     color_limits: tuple[float, float] | None = None,
     colors: Mapping[str, str] | None = None,
     log: bool = False,
@@ -64,8 +62,6 @@ def agreement_plot(
         Column of standard errors of `x`: bars extend two of them to either side.
     color
         Column of a quantity that colours the points, from dark to light.
-    shape
-        Column mapped to the shape of the points, if they have a `color`.
     color_limits
         Values of `color` at the ends of the colour scale. Default: those of the rows.
     colors
@@ -100,7 +96,7 @@ def agreement_plot(
         drawn, and are counted in the caption.
     """
     mapped = {"panel": panel, "rows": rows}
-    need_columns(replicates, [x, y, error_x, color, shape, *mapped.values()])
+    need_columns(replicates, [x, y, error_x, color, *mapped.values()])
     values = pd.DataFrame({"x": replicates[x], "y": replicates[y]}).astype(float)
     drawn = with_panels(values, replicates, mapped)
     if error_x is not None:
@@ -108,8 +104,6 @@ def agreement_plot(
         drawn = drawn.assign(left=drawn["x"] - half, right=drawn["x"] + half)
     if color is not None:
         drawn = drawn.assign(color=replicates[color].astype(float))
-    if shape is not None:
-        drawn = drawn.assign(shape=replicates[shape])
     whole = _complete(drawn, log)
     drawn = _first(whole, at_most)
     corner = {"right": right, "low": low}
@@ -117,7 +111,7 @@ def agreement_plot(
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
         + _bars(drawn)
-        + _points(drawn, color, color_limits, colors, shape)
+        + _points(drawn, color, color_limits, colors)
         + (_corners(drawn, scales) if equal_axes else [])
         + _axes_and_words(whole, say or _difference, corner, (ticks or decades) if log else None)
         + theme_study()
@@ -242,7 +236,6 @@ def _points(
     color: str | None,
     limits: tuple[float, float] | None,
     colors: Mapping[str, str] | None,
-    shape: str | None,
 ) -> list[Any]:
     look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(rows) < MANY_POINTS else 0.25}
     if color is None and colors is not None:
@@ -250,19 +243,10 @@ def _points(
         return [p9.geom_point(p9.aes(color="rows"), show_legend=False, **look), by_row]
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
-    by_shape = {"shape": "shape"} if shape is not None else {}
-    points = p9.geom_point(p9.aes(color="color", **by_shape), size=2.2, stroke=0, alpha=0.8)
-    named = [] if shape is None else _shapes(rows["shape"], format_name(shape))
+    points = p9.geom_point(p9.aes(color="color"), size=2.2, stroke=0, alpha=0.8)
     shades = level_colors(N_SHADES, is_quantity=True)
     ramp = p9.scale_color_gradientn(shades, name=format_name(color), limits=limits)
-    return [points, ramp, *named]
-
-
-def _shapes(levels: pd.Series[Any], title: str) -> list[Any]:
-    """Marks that can be distinguished at a small size, and a legend with larger ones."""
-    marks = dict(zip(sorted(levels.unique()), SMALL_MARKS, strict=False))
-    key = p9.guide_legend(override_aes={"size": 3})
-    return [p9.scale_shape_manual(marks, name=title), p9.guides(shape=key)]
+    return [points, ramp]
 
 
 def format_undrawn(n_lost: int, n_all: int) -> str:

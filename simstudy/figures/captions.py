@@ -25,6 +25,7 @@ BARS = "Bars: 95% Monte Carlo intervals (hidden if smaller than the marker)."
 SHADED = "Shaded: 95% Monte Carlo intervals."
 BANDS = "Bands: ± 2 Monte Carlo standard errors."
 LINES = "Solid lines: exact theory."
+APART = "Points of one value are set apart by colour."
 JOINS = "Dotted lines only join points."
 LEVEL_MARKS = "Level marks: exact theory."
 UPRIGHT = "Vertical marks: exact theory."
@@ -178,6 +179,11 @@ def titles(
     if size is not None:
         layers.append(p9.theme(figure_size=size))
     return layers
+
+
+def add_words(figure: Any, *sentences: str) -> Any:
+    """A figure with more sentences at the end of its caption, such as its setting in words."""
+    return figure + p9.labs(caption=caption(figure.labels.caption, *sentences))
 
 
 def with_scale(figure: Any, scale: Any) -> Any:

@@ -24,11 +24,19 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.panels import facets, turned_labels, with_panels
-from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, theme_study
+from simstudy.figures.panels import (
+    facets,
+    format_hidden,
+    panel_grid,
+    turned_labels,
+    with_panels,
+    words_in_empty_panels,
+)
+from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, panel_inches, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
 N_GRID = 61  # points at which a theoretical function is evaluated
+MARK = 0.085  # inches between the middles of two marks side by side
 MIN_FOR_LINE = 5  # theoretical points from which on they are joined by a line
 
 
@@ -111,23 +119,26 @@ def measure_curves(
     levels = nominal_lines(drawn, nominal_levels(nominal, found))
     level = p9.geom_hline(p9.aes(yintercept="nominal"), levels, linetype="dashed", color=MUTED)
     own_scales = "measure" in (mapped["panel"], mapped["rows"])
+    places = _positions(drawable(drawn), width * dodge, log_x)
     return (
         p9.ggplot(drawable(drawn), p9.aes("place", "estimate", **marks))
         + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
         + _points(place, colored)
+        + words_in_empty_panels(drawable(drawn))
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
         + facets(drawn, scales="free_y" if own_scales else "fixed", legend=colored)
         + p9.labs(
             x=format_name(x),
-            y=format_name(measures[0]) if len(measures) == 1 else "estimate",
+            y=format_name(measures[0]) if len(measures) == 1 else "estimate" * (not own_scales),
             caption=caption(
                 captions.BARS * bool(drawn["lower"].notna().any()),
                 *_line_sentences(parts, joined, solid),
                 captions.dashed_at(levels["nominal"], dashed),
-                _apart_sentence(drawn, x, width * dodge),
+                captions.APART * bool(colored and dodge and is_number(drawn["x"])),
+                format_hidden(*places, free_y=own_scales),
                 captions.format_fixed(found, _unmapped(found, x, *mapped.values())),
                 *notes(drawn),
             ),
@@ -135,10 +146,15 @@ def measure_curves(
     )
 
 
-def _apart_sentence(rows: pd.DataFrame, x: str, width: float) -> str:
-    """A sentence if points at one value of a quantity are shifted; empty otherwise."""
-    is_moved = width and "color" in rows and is_number(rows["x"])
-    return f"Points of one {format_name(x)} are set apart." if is_moved else ""
+def _positions(
+    rows: pd.DataFrame, width: float, log_x: bool
+) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
+    """The rows, and where their points are drawn on linear axes."""
+    if is_number(rows["x"]):
+        place = np.log10(rows["place"]) if log_x else rows["place"]
+    else:
+        place = rows["x"].cat.codes + width * _turn(rows)
+    return rows, place, rows["estimate"]
 
 
 def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
@@ -309,10 +325,17 @@ def _dodged(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
     """
     if not is_number(rows["x"]) or "color" not in rows:
         return rows.assign(place=rows["x"])
-    n_colors = len(rows["color"].cat.categories)
-    turn = (rows["color"].cat.codes - (n_colors - 1) / 2) / n_colors
+    turn = _turn(rows)
     moved = rows["x"] * 10 ** (width * turn) if log_x else rows["x"] + width * turn
     return rows.assign(place=moved)
+
+
+def _turn(rows: pd.DataFrame) -> Any:
+    """The shift of each colour, from -1/2 to 1/2 of the room for all; 0 without colours."""
+    if "color" not in rows:
+        return 0.0
+    n_colors = len(rows["color"].cat.categories)
+    return (rows["color"].cat.codes - (n_colors - 1) / 2) / n_colors
 
 
 def _aside_of_categories(rows: pd.DataFrame, width: float) -> Any:
@@ -329,7 +352,8 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     places = np.unique(np.log10(rows["x"]) if log_x else rows["x"].to_numpy(float))
     if len(places) < 2:
         return 0.1
-    return float(min(0.5 * np.diff(places).min(), 0.015 * n_colors * np.ptp(places)))
+    mark = MARK / panel_inches(*panel_grid(rows))[0]  # of the width of a panel
+    return float(min(0.5 * np.diff(places).min(), mark * n_colors * np.ptp(places)))
 
 
 def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
@@ -344,8 +368,11 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
         return [p9.scale_x_log10()]
     # minor breaks cannot be computed for a single position
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    labels = [f"{place:,g}" for place in places]
-    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
+    return [p9.scale_x_log10(breaks=places, labels=_in_full, **between)]
+
+
+def _in_full(places: Sequence[float]) -> list[str]:
+    return [f"{place:,g}" for place in places]
 
 
 def _check_log(x: pd.Series) -> None:

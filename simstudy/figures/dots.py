@@ -20,7 +20,7 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.panels import facets, panel_grid, with_panels
+from simstudy.figures.panels import facets, format_hidden, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
     FULL_WIDTH,
@@ -298,6 +298,7 @@ def trade_off_plot(
             caption=caption(
                 captions.BARS,
                 captions.dashed_at((nominal or {}).values(), dashed),
+                format_hidden(drawn, drawn["estimate_x"], drawn["estimate_y"]),
                 captions.format_fixed(found, _unmapped(found, *mapped.values())),
                 *notes(found),
             ),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-MARGIN = 6  # points between the title of a panel and both ends of its box
+MARGIN = 4  # points between the title of a panel and both ends of its box
 GAP = 0.5  # least gap between two labels of a horizontal axis, in heights of a letter
 ROUNDS = 3  # layouts at most: a wrapped title leaves its panel less room
 EVEN = 0.1  # labels are evenly spaced if their distances differ by less, relative to the mean

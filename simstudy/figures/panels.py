@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import textwrap
 from collections.abc import Callable, Mapping
@@ -12,11 +13,20 @@ import numpy as np
 
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import labelled
-from simstudy.figures.theme import FULL_WIDTH, INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
+from simstudy.figures.theme import (
+    FULL_WIDTH,
+    INK,
+    LETTER,
+    TALLEST,
+    WORDS_SIZE,
+    panel_inches,
+    panel_sizes,
+)
 from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
 EDGE = 3  # points between the edge of a panel and its text
+HIDDEN = 0.025  # inches between two points, half of a mark, at which one hides the other
 ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horizontal axis
 
 
@@ -90,6 +100,65 @@ def _strip(rows: pd.DataFrame) -> float:
     return 0.25 * ("rows" not in rows)
 
 
+def words_in_empty_panels(rows: pd.DataFrame) -> list[Any]:
+    """A text in each panel of a grid that has no points.
+
+    Parameters
+    ----------
+    rows
+        The points: columns `panel`, `rows`, `x` and `estimate`.
+    """
+    if not {"panel", "rows"} <= set(rows):
+        return []
+    levels = [list(rows[role].cat.categories) for role in ("panel", "rows")]
+    there = set(zip(rows["panel"], rows["rows"], strict=True))
+    empty = [pair for pair in itertools.product(*levels) if pair not in there]
+    if not empty:
+        return []
+    found = pd.DataFrame(empty, columns=["panel", "rows"]).assign(words="no estimate")
+    found = found.astype({role: rows[role].dtype for role in ("panel", "rows")})
+    middle = rows["x"].sort_values().iloc[len(rows) // 2]
+    height = rows.groupby("rows", observed=True)["estimate"].median()
+    y = found["rows"].astype(object).map(height).astype(float).fillna(rows["estimate"].median())
+    place = found.assign(x=pd.Series([middle] * len(found), dtype=rows["x"].dtype), y=y)
+    words = p9.aes("x", "y", label="words")
+    return [p9.geom_text(words, place, size=WORDS_SIZE, color=INK, inherit_aes=False)]
+
+
+def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: bool = False) -> str:
+    """The sentence on points that later ones of the key hide; empty if there are none.
+
+    Parameters
+    ----------
+    rows
+        The points, with their `color`, and the columns of their panels.
+    x, y
+        Their positions, on linear axes.
+    free_y
+        Whether panels have vertical scales of their own.
+    """
+    if "color" not in rows or len(rows) < 2:
+        return ""
+    across, up = panel_inches(*panel_grid(rows))
+    here = rows.assign(at=across * _share(x), up=up * _share(y))
+    n_hidden: dict[str, int] = {}
+    for _, of_panel in by_panel(here):
+        heights = up * _share(y[of_panel.index]) if free_y else of_panel["up"]
+        at, code = of_panel["at"].to_numpy(float), of_panel["color"].cat.codes.to_numpy()
+        far = np.hypot(np.subtract.outer(at, at), np.subtract.outer(*[heights.to_numpy(float)] * 2))
+        is_hidden = ((far < HIDDEN) & np.less.outer(code, code)).any(axis=1)
+        for name in of_panel["color"][is_hidden]:
+            n_hidden[str(name)] = n_hidden.get(str(name), 0) + 1
+    found = ", ".join(f"{name} {n}" for name, n in sorted(n_hidden.items()))
+    return f"Points that others hide: {found}." * bool(found)
+
+
+def _share(values: pd.Series) -> pd.Series:
+    """Positions as shares of an axis that fits them."""
+    span = float(values.max() - values.min())
+    return 0.9 * (values - values.min()) / (span or 1.0)
+
+
 def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
     """Rotate the labels of a categorical axis if they would touch."""
     words = [str(word) for word in x.cat.categories]
@@ -130,7 +199,9 @@ def words_in_panels(
         [where | {"text": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
     )
     n_lines = 1 + max(text.count("\n") for text in texts["text"])
-    above = 0.05 if low else 0.05 + 0.07 * n_lines
+    _, height = panel_inches(*panel_grid(frame))
+    taken = (1.3 * WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # of a panel's height
+    above = 0.05 if low else taken / (1 - taken)
     kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
     words = _in_corner(texts.astype(kinds), right, low)
     return [words, p9.scale_y_continuous(expand=(0.05, 0, above, 0), **scale)]

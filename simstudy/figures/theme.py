@@ -92,11 +92,15 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
     Panels are four fifths as high as they are wide, and never so low that their ticks touch.
     """
     room = 1.3 if legend else 1.0  # titles, legend and caption
-    if n_columns * n_rows == 1:
-        return p9.theme(figure_size=(FULL_WIDTH, 2.6 + room))
+    _, down = panel_inches(n_columns, n_rows)
+    least = 0.0 if n_columns * n_rows == 1 else 2.8
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(down * n_rows + room, least), TALLEST)))
+
+
+def panel_inches(n_columns: int = 1, n_rows: int = 1) -> tuple[float, float]:
+    """Width and height of a panel, in inches, for the number of panels beside and below it."""
     across = (FULL_WIDTH - 0.8) / n_columns
-    down = min(max(0.8 * across, 1.2), 2.4)
-    return p9.theme(figure_size=(FULL_WIDTH, min(max(down * n_rows + room, 2.8), TALLEST)))
+    return across, 2.6 if n_columns * n_rows == 1 else min(max(0.8 * across, 1.2), 2.4)
 
 
 def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:

@@ -128,7 +128,8 @@ def test_the_caption_counts_replicates_failures_and_what_is_not_drawn():
     plot = measure_curves(coverage, y="coverage", **SPECIFIC)
     assert text_of(plot) == (
         "Bars: 95% Monte Carlo intervals (hidden if smaller than the marker). "
-        "Solid lines: exact theory. Dotted lines only join points. Points of one n are set apart. "
+        "Solid lines: exact theory. Dotted lines only join points. "
+        "Points of one value are set apart by colour. "
         "40 replicates per point. Failed replicates: 1 of 8 points have some, at most 3 of 43. "
         "1 of 8 estimates are not finite and not drawn."
     )

@@ -1,4 +1,4 @@
-"""Titles of panels fit their boxes, and labels of axes do not touch."""
+"""Titles of panels fit their boxes, labels of axes do not touch, points do not hide others."""
 
 from itertools import combinations
 
@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
+from matplotlib.collections import PathCollection
 
 from simstudy.figures import agreement_plot, dots_plot, errors_plot, measure_curves
 from simstudy.figures.fit import fit_texts
 from simstudy.figures.save import as_printed, drawn_figure, printed
-from tests.figures.data import make_replicates, make_summary
+from tests.figures.data import make_replicates, make_summary, text_of
 
 DPI = 200
 LONG = [f"{letter} generous shrinkage estimator with its own weights" for letter in "MWO"]
@@ -131,3 +132,47 @@ def test_evenly_spaced_labels_are_every_second():
     assert said in (["0.001", "0.1"], ["0.01", "1"], ["0.001", "0.01", "0.1", "1"])
     assert not touching(figure)
     assert not touching(figure, "yaxis")
+
+
+# ---------------------------------------------------------------- points that agree
+def agreeing(distance):
+    """A row for each of three methods, of which the last two differ by a share of the range."""
+    values = {"low": 0.0, "one": 1.0 - distance, "other": 1.0}
+    rows = [BIAS.assign(method=name, estimate=value, n=n) for name, value in values.items()
+            for n in (5, 20)]  # fmt: skip
+    return pd.concat(rows).assign(lower=np.nan, upper=np.nan, mcse=0.001)
+
+
+def mark_distances(figure):
+    """Distances between all pairs of points, in diameters of a mark."""
+    drawn = [(axes, found) for axes in figure.axes for found in axes.findobj(PathCollection)]
+    at = np.concatenate([axes.transData.transform(f.get_offsets()) for axes, f in drawn])
+    diameter = np.sqrt(drawn[0][1].get_sizes()[0]) * DPI / 72
+    return [np.hypot(*(a - b)) / diameter for a, b in combinations(at, 2)]
+
+
+@pytest.mark.parametrize("n_panels", [1, 3])
+def test_points_that_agree_stand_beside_each_other(n_panels):
+    rows = pd.concat([agreeing(0.0).assign(part=part) for part in range(n_panels)])
+    plot = measure_curves(rows, x="n", y="bias", color="method", panel="part")
+    assert min(mark_distances(laid_out(plot))) > 1
+    assert "hide" not in text_of(plot)
+    assert "set apart by colour" in text_of(plot)
+
+
+@pytest.mark.parametrize(("distance", "hidden"), [(0.0, True), (0.2, False)])
+def test_points_that_stay_on_each_other_are_named(distance, hidden):
+    plot = measure_curves(agreeing(distance), x="n", y="bias", color="method", dodge=False)
+    assert ("Points that others hide: one 2." in text_of(plot)) == hidden
+    assert (min(mark_distances(laid_out(plot))) < 0.5) == hidden
+
+
+def test_a_panel_without_points_says_so():
+    rows = pd.concat([agreeing(0.2).assign(part=part, row=part) for part in ("a", "b")])
+    more = agreeing(0.2).assign(part="a", row="b")
+    plot = measure_curves(
+        pd.concat([rows, more]), x="n", y="bias", color="method", panel="part", rows="row"
+    )
+    figure = laid_out(plot)
+    found = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert found == [[], ["no estimate"], [], []]
