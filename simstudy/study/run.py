@@ -28,16 +28,9 @@ from simstudy.store.cleaning import describe_unused
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
+from simstudy.study import stored_blocks
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
-from simstudy.study.stored_blocks import (
-    adopt,
-    count_other_versions,
-    describe_other_code,
-    other_code,
-    repeated,
-    with_blocks_of,
-)
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
@@ -147,7 +140,7 @@ def _draw_again(options: RunOptions, plan: Plan, loop: Loop, sizes: Sizes) -> No
     keys = [key for key, unit in units if True in chosen or method_of(unit) in chosen]
     drawn = loop.draw_again(plan.unit_sizes(sizes), keys)
     if drawn is not None:
-        note = repeated(plan.work_units, *drawn)
+        note = stored_blocks.repeated(plan.work_units, *drawn)
         _say(note, loop.progress)
         loop.stats.notes.append(note)
 
@@ -172,15 +165,17 @@ def _compare_other_code(
         Lines on what was compared, and on what no longer counts.
     """
     units = plan.work_units
-    notes = count_other_versions(units, folder, code, options, is_all=options.is_all)
+    notes = stored_blocks.count_other_versions(units, folder, code, options, is_all=options.is_all)
     compared: set[tuple[str, str]] = set()
-    while options.adopt and (adoptable := other_code(units, folder.store, without=compared)):
-        notes.append(adopt(adoptable, folder, code, options))
+    while options.adopt and (
+        adoptable := stored_blocks.other_code(units, folder.store, without=compared)
+    ):
+        notes.append(stored_blocks.adopt(adoptable, folder, code, options))
         compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
     seen = {key for key, _ in compared}
-    changed = other_code(units, folder.store, data=True)
+    changed = stored_blocks.other_code(units, folder.store, data=True)
     rest = changed.only([key for key in changed.keys if key not in seen])
-    return [*notes, describe_other_code(rest, folder)] if rest else notes
+    return [*notes, stored_blocks.describe_other_code(rest, folder)] if rest else notes
 
 
 def _say(note: str, progress: Progress) -> None:
@@ -277,9 +272,9 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
         raise no_blocks_error(place)
     provenance = compute_provenance(plan).of_blocks
     folder = StudyFolder.open(plan.work_units, options.out, provenance)
-    other = other_code(plan.work_units, folder.store, versions=True)
+    other = stored_blocks.other_code(plan.work_units, folder.store, versions=True)
     if other:
-        folder = replace(folder, store=with_blocks_of(folder.store, other.provenance))
+        folder = replace(folder, store=stored_blocks.with_blocks_of(folder.store, other.provenance))
     in_store = _methods_with_blocks(plan, folder.store)
     absent = [each.name for each in plan.methods if in_store and each.name not in in_store]
     plan = plan.of_methods(in_store) if absent else plan

@@ -20,17 +20,12 @@ from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
+from simstudy.store import run_records
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
 from simstudy.store.provenance import OWN_VALUES, Provenance
-from simstudy.store.run_records import (
-    AGREES,
-    DIFFERS,
-    Verdicts,
-    adopt_records,
-    read_records,
-)
+from simstudy.store.run_records import read_records
 from simstudy.store.runs import StudyFolder
 
 SHARE_COMPARED = 0.02  # proportion of the blocks of other code to draw again, chosen at random
@@ -204,7 +199,7 @@ def adopt(
     changed = other.changes(home.store.provenance)
     if kept and home.blocks is not None:
         home.record(_verdicts(kept, home.store.provenance, blocks, {}, changed))
-        adopt_records(home.blocks, kept.provenance, home.store.provenance)
+        run_records.adopt_records(home.blocks, kept.provenance, home.store.provenance)
     said = (
         f"adopt: {len(blocks):,} of {other.n_blocks:,} stored blocks of other code were drawn again"
     )
@@ -249,7 +244,7 @@ def count_other_versions(
     if home.blocks is None:
         return []
     notes: list[str] = []
-    new: Verdicts = {}
+    new: run_records.Verdicts = {}
     for text, made_by in _not_compared(plan, home):
         other = _blocks_made_by(plan, home.store, made_by)
         sample = _sample(other, text, is_all=is_all)
@@ -321,15 +316,15 @@ def _verdicts(
     sample: Sequence[BlockId],
     differing: Mapping[str, str],
     changed: str,
-) -> Verdicts:
+) -> run_records.Verdicts:
     """A verdict for each unit; one that was not compared has that of its method or class."""
     compared = Counter(block.key for block in sample)
     odd_parts = {part_of(other.plan, key) for key in differing}
-    verdicts: Verdicts = {}
+    verdicts: run_records.Verdicts = {}
     for key in other.keys:
         is_odd = key in differing or (key not in compared and part_of(other.plan, key) in odd_parts)
         verdicts[key, other.provenance.origin(key), current.origin(key)] = {
-            "verdict": DIFFERS if is_odd else AGREES,
+            "verdict": run_records.DIFFERS if is_odd else run_records.AGREES,
             "blocks_compared": compared[key],
             "rows_compared": other.plan.block_size * compared[key],
             "differences": differing.get(key, ""),
