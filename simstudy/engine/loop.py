@@ -66,7 +66,6 @@ from simstudy.store import run_records
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
-from simstudy.store.provenance import NO_PROVENANCE
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 TryMeasures = Callable[[Store], bool]
@@ -117,8 +116,7 @@ class Loop:
         self.checks_in_full = checks_in_full
         self.written: list[str] = []  # files of this run
         self.stats = RunStats()
-        found = provenance or RunProvenance(NO_PROVENANCE)
-        self.monitor = RunMonitor(plan, progress, found.generators, found.alike, found.unread)
+        self.monitor = RunMonitor(plan, progress)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance)
@@ -258,7 +256,8 @@ class Loop:
         self.n_left = len(blocks) + len(retries)
         self.progress.begin(self.n_left * self.plan.block_size)
         begun = time.perf_counter()
-        self.monitor.note_code()
+        if self.provenance:
+            self.monitor.note_code(self.provenance)
         with (
             host_signals_deferred(),
             translate_io_errors(files),

@@ -24,7 +24,7 @@ from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
-from simstudy.store.cleaning import describe_unused
+from simstudy.store.compaction import describe_unused
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
