@@ -290,7 +290,8 @@ class Loop:
             self._draw_with(here, queue, until=self._workers_pay)
         if not (queue.left or retries) or stop_requested():
             return
-        executor = executor_of(self.workers, self._factory.expected)
+        code = self.provenance.expected.digest if self.provenance else ""
+        executor = executor_of(self.workers, code)
         self._task_sizes.n_workers = executor.n_workers
         self._task_sizes.least_seconds = max(TASK_SECONDS, executor.task_seconds)
         try:

@@ -721,7 +721,7 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
         return returned, TEXT
     if type(returned) in NUMBERS and not is_vector:
         return float(returned), NUMBER
-    value = unmasked(returned if is_vector else in_axis_order(name, returned, axes), name)
+    value = unmasked(returned if is_vector else labelled_array(name, returned, axes)[1], name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"
     if is_vector:
@@ -830,11 +830,6 @@ def is_from_pandas(value: Any, kind: str) -> bool:
     """Whether a value is of this pandas class, without importing pandas."""
     found = getattr(sys.modules.get("pandas"), kind, None)
     return found is not None and isinstance(value, found)
-
-
-def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
-    """Put labelled values in the order of their axis; return other values unchanged."""
-    return labelled_array(name, value, axes)[1]
 
 
 def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> tuple[str, Any]:

@@ -51,7 +51,8 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         If the budget is spent before every scenario has a block.
     """
     plan = study.plan(options.seed, options.block_seconds)
-    for part in {id(part): part for own in _owners(plan) for part in data_parts(own)}.values():
+    owners = (*plan.scenarios, *plan.methods)
+    for part in {id(part): part for own in owners for part in data_parts(own)}.values():
         part.check(anew=True)  # it may have changed since the study was declared
     provenance = compute_provenance(plan)
     label = shard_label(plan.work_units, provenance.of_blocks, options.share)
@@ -84,10 +85,6 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
             loop.compact(is_all=is_all)
     parts = result_of(study, plan, folder, loop.stats, sizes).details
     return Result(replace(parts, targets=options.targets(study), n_left=n_left))
-
-
-def _owners(plan: Plan) -> tuple[object, ...]:
-    return (*plan.scenarios, *plan.methods)
 
 
 def _draw(
