@@ -19,12 +19,7 @@ from simstudy.engine.columns import (
     drawn_columns,
     validate_columns,
 )
-from simstudy.engine.error_policy import (
-    BlockContext,
-    always_fails,
-    is_machine_trouble,
-    reason,
-)
+from simstudy.engine.error_policy import BlockContext, always_fails, is_machine_trouble, reason
 from simstudy.engine.independence import (
     check_rows,
     check_shared,
