@@ -1,6 +1,7 @@
 """What a study declares, what it refuses, and what a run promises."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,3 +123,10 @@ def test_a_block_that_would_split_a_group_is_refused_with_the_nearest_size():
     with pytest.raises(StudyError, match="nearest that works: block_size=9"):
         Study("groups", mean_study().scenarios, block_size=10, rules=Rules(group_size=3))
     assert Study("groups", mean_study().scenarios, block_size=9, rules=Rules(group_size=3))
+
+
+def test_the_time_limit_of_a_run_goes_before_that_of_the_rules():
+    study = replace(mean_study(), rules=Rules(block_seconds=60.0))
+    limits = [study.plan(1, seconds).rules.block_seconds for seconds in (None, 5.0)]
+    assert limits == [60.0, 5.0]
+    assert study.rules.block_seconds == 60.0

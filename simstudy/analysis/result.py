@@ -55,6 +55,13 @@ MakesTable = Callable[["Result"], "Table"]
 SUMMARY = "summary"  # the table that every study has
 
 
+def measure_context(plan: Plan) -> MeasureContext:
+    """What measures may need to know of a study."""
+    from simstudy.measures import MeasureContext
+
+    return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
+
+
 ReadTable = Callable[[str], "pd.DataFrame"]
 
 
@@ -119,17 +126,10 @@ class ResultParts:
         from simstudy.measures import convergence_rate
         from simstudy.measures.core import bind
 
-        names = {measure.name for measure in self.declared}
+        names, rate = {measure.name for measure in self.declared}, convergence_rate(CONVERGED)
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, bind(convergence_rate(CONVERGED), self._context)]
-
-    @property
-    def _context(self) -> MeasureContext:
-        from simstudy.measures import MeasureContext
-
-        plan = self.plan
-        return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
+        return [*self.declared, bind(rate, measure_context(self.plan))]
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
@@ -137,7 +137,7 @@ class ResultParts:
         from simstudy.measures.core import bind
 
         if isinstance(name, Measure):
-            return bind(name, self._context)
+            return bind(name, measure_context(self.plan))
         known = {measure.name: measure for measure in self.measures}
         if not self.declared:
             raise StudyError(

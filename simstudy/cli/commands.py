@@ -22,7 +22,7 @@ from simstudy.remote import place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
-    from simstudy.store.cleaning import Removed
+    from simstudy.store.compaction import Removed
 
 ENTRY_POINTS = "simstudy.commands"
 """Group of entry points that add commands: each names a Typer application."""
@@ -272,7 +272,7 @@ def protocol(context: typer.Context, overrides: Overrides = None) -> None:
 @app.command()
 def clean(context: typer.Context, overrides: Overrides = None) -> None:
     """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
-    from simstudy.store.cleaning import clean as remove_unused
+    from simstudy.store.compaction import clean as remove_unused
 
     words = [word for word in overrides or () if not word.startswith("delete=")]
     deletes = {word for word in overrides or () if word not in words}

@@ -11,6 +11,7 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Plan, WorkUnit
+from simstudy.engine import graceful_stop, methods
 from simstudy.engine.columns import (
     apply_derived_columns,
     check_columns_read,
@@ -18,37 +19,13 @@ from simstudy.engine.columns import (
     drawn_columns,
     validate_columns,
 )
-from simstudy.engine.error_policy import (
-    BlockContext,
-    always_fails,
-    is_machine_trouble,
-    reason,
-)
-from simstudy.engine.graceful_stop import (
-    BlockTimeoutError,
-    hears_ctrl_c,
-    time_limit,
-    timeout_message,
-)
+from simstudy.engine.error_policy import BlockContext, always_fails, is_machine_trouble, reason
 from simstudy.engine.independence import (
     check_rows,
     check_shared,
     check_streams,
     one_replicate,
     refuse_transposed,
-)
-from simstudy.engine.methods import (
-    Data,
-    DatasetCache,
-    EachReplicate,
-    call_method,
-    checked_data,
-    checksums,
-    drawn_one_by_one,
-    has_rows,
-    recorded_warnings,
-    refuse_changed_data,
-    release_arrays,
 )
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.errors import (
@@ -89,7 +66,7 @@ def draw_block(
     plan: Plan,
     scenario: AnyScenario,
     index: int,
-    cache: DatasetCache | None = None,
+    cache: methods.DatasetCache | None = None,
     context: BlockContext | None = None,
     seconds: float | None = None,
 ) -> Block:
@@ -110,7 +87,7 @@ def draw_block(
     """
     context = context or BlockContext.of_block(plan, index)
     try:
-        with time_limit(seconds):
+        with graceful_stop.time_limit(seconds):
             drawn = draw_columns(plan, scenario, index, cache, context)
             columns = apply_derived_columns(plan, scenario, drawn)
             if context.refuses_all_failed:
@@ -122,12 +99,12 @@ def draw_block(
         raise StudyError(f"{scenario!r}: {error}") from error
     except NotHereError as error:
         raise NotHereError(f"{plan.name}: {error}") from error
-    except BlockTimeoutError:
+    except graceful_stop.BlockTimeoutError:
         if seconds is None:  # it is the caller's
             raise
-        return failed_block(plan, scenario, index, timeout_message(seconds))
+        return failed_block(plan, scenario, index, graceful_stop.timeout_message(seconds))
     except BaseException as error:  # also SystemExit: a method must not end the run
-        if isinstance(error, KeyboardInterrupt) and hears_ctrl_c():
+        if isinstance(error, KeyboardInterrupt) and graceful_stop.hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
         machine = is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
@@ -162,7 +139,7 @@ def draw_columns(
     plan: Plan,
     scenario: AnyScenario,
     index: int,
-    cache: DatasetCache | None = None,
+    cache: methods.DatasetCache | None = None,
     context: BlockContext | None = None,
 ) -> dict[str, np.ndarray]:
     """Call `simulate` or a method and check its columns: `()`, `(rep,)` or `(rep, *axes)`."""
@@ -176,12 +153,14 @@ def draw_columns(
             if isinstance(scenario, WorkUnit):
                 draw = partial(_draw_data, plan, scenario.scenario, index, context)
                 data = cache(scenario.scenario, index, draw) if cache else draw()
-                hashes = checksums(data) if index == 0 else {}
-                raw = call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
-                refuse_changed_data(scenario.method.name, hashes, data)
-                if not isinstance(scenario.method.function, EachReplicate):
+                hashes = methods.checksums(data) if index == 0 else {}
+                raw = methods.call_method(
+                    scenario, data, streams, n_rep, plan.rules.vectors, context
+                )
+                methods.refuse_changed_data(scenario.method.name, hashes, data)
+                if not isinstance(scenario.method.function, methods.EachReplicate):
                     again = plan.streams(scenario, index)
-                    alone = partial(call_method, scenario, one_replicate(data), again, 1)
+                    alone = partial(methods.call_method, scenario, one_replicate(data), again, 1)
                     refuse_transposed(context, plan, raw, alone)
                 check_rows(context, plan, scenario, streams, data, raw)
                 drawn = drawn_columns(plan, scenario.method, data, raw)
@@ -263,7 +242,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
             index,
             BlockContext.of_replay(plan, row),
         )
-    return {n: v[row] if has_rows(v) else v for n, v in data.items()}
+    return {n: v[row] if methods.has_rows(v) else v for n, v in data.items()}
 
 
 def _raise_recorded(
@@ -281,22 +260,26 @@ def _raise_recorded(
                 raise error
 
 
-def _draw_data(plan: Plan, scenario: AnyScenario, index: int, context: BlockContext) -> Data:
+def _draw_data(
+    plan: Plan, scenario: AnyScenario, index: int, context: BlockContext
+) -> methods.Data:
     """Call `draw` or `draw_one`, and check the data."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if hasattr(scenario, "draw_one"):
-        draw = partial(drawn_one_by_one, scenario, streams, n_rep, context)
+        draw = partial(methods.drawn_one_by_one, scenario, streams, n_rep, context)
     else:
         draw = partial(scenario.draw, streams, n_rep)
-    release_arrays()
+    methods.release_arrays()
     filters = context.warning_filters if hasattr(scenario, "draw_one") else ()
-    recorded = recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
+    recorded = (
+        methods.recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
+    )
     with np.errstate(), recorded:
-        data = checked_data(scenario, draw(), n_rep)
+        data = methods.checked_data(scenario, draw(), n_rep)
     check_streams(context, scenario, streams, data, n_rep)
 
     def draw_other() -> Any:
-        release_arrays()
+        methods.release_arrays()
         return scenario.draw(plan.streams(scenario, index + 1), n_rep)
 
     return check_shared(context, data, draw_other)

@@ -248,14 +248,14 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
         *(x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
     )
     joined = [
-        other if error is None else f"{error}, {name}" if other and _is_nan(error) else error
+        other
+        if error is None
+        else f"{error}, {name}"
+        if other and error.startswith(MISSING)
+        else error
         for error, other in zip(errors.flat, text.flat, strict=True)
     ]
     return np.array([*joined, None], dtype=object)[:-1].reshape(errors.shape)
-
-
-def _is_nan(error: str) -> bool:
-    return error.startswith(MISSING)
 
 
 def count_failed(plan: Plan, errors: np.ndarray | None) -> int:

@@ -17,14 +17,7 @@ from logging import CRITICAL
 from multiprocessing import parent_process
 from typing import Any, cast
 
-from simstudy.engine.executors import (
-    Executor,
-    WorkerDiedError,
-    deaf_to_interrupts,
-    draw_packed,
-    forwarded,
-    packed,
-)
+from simstudy.engine import executors
 from simstudy.engine.graceful_stop import mark_as_worker
 from simstudy.engine.tasks import Task, TaskResult
 from simstudy.engine.workers import class_at
@@ -37,7 +30,7 @@ TASKS_AHEAD = 2  # submitted tasks per thread, so that no thread waits for its n
 DIED = "the process died: each of the Dask workers that took it, one after the other"
 
 
-class Dask(Executor):
+class Dask(executors.Executor):
     """Workers of a Dask cluster, on this machine or on several that share a file system.
 
     Parameters
@@ -89,10 +82,12 @@ class Dask(Executor):
         The future raises `SchedulerLostError` if the scheduler no longer answers, and `StoreError`
         if a worker writes to another place.
         """
-        future = self._client.submit(draw_elsewhere, packed(task), _own_paths(), pure=False)
-        return forwarded(future, lambda done: self._result(done, task))
+        future = self._client.submit(
+            draw_elsewhere, executors.packed(task), _own_paths(), pure=False
+        )
+        return executors.forwarded(future, lambda done: self._result(done, task))
 
-    def isolated(self) -> Executor:
+    def isolated(self) -> executors.Executor:
         """Return this executor: the cluster replaces workers that die."""
         return self
 
@@ -139,7 +134,7 @@ class Dask(Executor):
             raise self._lost()
         error = future.exception()
         if isinstance(error, KilledWorker):
-            raise WorkerDiedError(DIED, by_signal=False)
+            raise executors.WorkerDiedError(DIED, by_signal=False)
         if isinstance(error, TimeoutError):  # raised by Dask; a study's own is a failed row
             raise self._lost() from None
         raise error
@@ -156,7 +151,7 @@ def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # a nanny restarts the process if it ends
         mark_as_worker()
-    return draw_packed(payload)
+    return executors.draw_packed(payload)
 
 
 def _own_paths() -> tuple[str, ...]:
@@ -169,7 +164,7 @@ def _own_paths() -> tuple[str, ...]:
 # ---------------------------------------------------------------- clusters
 def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:
     """Start a cluster that ends with this process."""
-    with deaf_to_interrupts():
+    with executors.deaf_to_interrupts():
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, options))
         make = class_at("backend.cluster", place)

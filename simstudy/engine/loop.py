@@ -62,17 +62,10 @@ from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
+from simstudy.store import run_records
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
-from simstudy.store.provenance import NO_PROVENANCE
-from simstudy.store.run_records import (
-    RunRecord,
-    Times,
-    merge_records,
-    read_records,
-    write_record,
-)
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 TryMeasures = Callable[[Store], bool]
@@ -123,13 +116,12 @@ class Loop:
         self.checks_in_full = checks_in_full
         self.written: list[str] = []  # files of this run
         self.stats = RunStats()
-        found = provenance or RunProvenance(NO_PROVENANCE)
-        self.monitor = RunMonitor(plan, progress, found.generators, found.alike, found.unread)
+        self.monitor = RunMonitor(plan, progress)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance)
         self._task_sizes = TaskSizes(1)  # `draw_blocks` counts the workers
-        self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
+        self._times, self._name = run_records.Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
 
     # ---------------------------------------------------------------- choice of blocks
@@ -264,7 +256,8 @@ class Loop:
         self.n_left = len(blocks) + len(retries)
         self.progress.begin(self.n_left * self.plan.block_size)
         begun = time.perf_counter()
-        self.monitor.note_code()
+        if self.provenance:
+            self.monitor.note_code(self.provenance)
         with (
             host_signals_deferred(),
             translate_io_errors(files),
@@ -297,7 +290,8 @@ class Loop:
             self._draw_with(here, queue, until=self._workers_pay)
         if not (queue.left or retries) or stop_requested():
             return
-        executor = executor_of(self.workers, self._factory.expected)
+        code = self.provenance.expected.digest if self.provenance else ""
+        executor = executor_of(self.workers, code)
         self._task_sizes.n_workers = executor.n_workers
         self._task_sizes.least_seconds = max(TASK_SECONDS, executor.task_seconds)
         try:
@@ -373,7 +367,7 @@ class Loop:
         if is_all:
             compact(self.store)
             if self.blocks_folder is not None:
-                merge_records(self.blocks_folder)
+                run_records.merge_records(self.blocks_folder)
         elif self.written:
             compact(self.store.reopened(only_files=self.written), most_files=1)
             self.store.scan()
@@ -432,11 +426,11 @@ class Loop:
     def _write_record(self) -> None:
         """Write timings and warnings; an error in writing them does not stop the run."""
         folder, provenance = self.blocks_folder, self.provenance
-        record = RunRecord(self.stats.spent, self._times, dict(self.monitor.warnings))
+        record = run_records.RunRecord(self.stats.spent, self._times, dict(self.monitor.warnings))
         has_news = record.warnings or self._times.last
         if has_news and folder is not None and provenance is not None:
             with contextlib.suppress(OSError, SimstudyError):
-                write_record(folder, self._name, provenance.of_blocks, record)
+                run_records.write_record(folder, self._name, provenance.of_blocks, record)
         self._recorded = time.monotonic()
 
     def _count_stored_failures(self, sizes: Sizes, *, replaces_failures: bool = False) -> None:
@@ -484,7 +478,7 @@ class Loop:
 
     def _warnings(self) -> list[str]:
         """The warnings about random numbers in stored blocks, and all warnings of this run."""
-        drawn = RunRecord(warnings=self.monitor.warnings).first_warnings
+        drawn = run_records.RunRecord(warnings=self.monitor.warnings).first_warnings
         return list({**self._stored_warnings, **drawn}.values())
 
     @cached_property
@@ -492,7 +486,9 @@ class Loop:
         is_share = bool(self.store.label)  # a share does not read the records of others
         if self.blocks_folder is None or self.provenance is None or is_share:
             return {}
-        return read_records(self.blocks_folder, self.provenance.of_blocks).first_warnings
+        return run_records.read_records(
+            self.blocks_folder, self.provenance.of_blocks
+        ).first_warnings
 
 
 def _now() -> str:

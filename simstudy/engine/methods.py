@@ -36,14 +36,7 @@ from simstudy.design.plan import (
     parameters_of,
     properties_in,
 )
-from simstudy.engine.error_policy import (
-    OUTSIDE,
-    BlockContext,
-    error_signature,
-    raise_if_all_failed,
-    reason,
-    should_reraise,
-)
+from simstudy.engine import error_policy
 from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest, swallowed
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
@@ -118,7 +111,7 @@ class OneByOne(dict[str, Any]):
 
 
 def drawn_one_by_one(
-    scenario: Any, streams: Streams, n_rep: int, context: BlockContext
+    scenario: Any, streams: Streams, n_rep: int, context: error_policy.BlockContext
 ) -> OneByOne:
     """Call `draw_one` for each replicate, each time with another generator.
 
@@ -138,7 +131,7 @@ def drawn_one_by_one(
         try:
             returned = scenario.draw_one(streams.of_replicate(row))
         except Exception as error:
-            if should_reraise(context, row, error):
+            if error_policy.should_reraise(context, row, error):
                 raise
             failed[row] = error
             returned = None
@@ -341,7 +334,7 @@ def call_method(
     streams: Streams,
     n_rep: int,
     vectors: Collection[str] = (),
-    context: BlockContext = OUTSIDE,
+    context: error_policy.BlockContext = error_policy.OUTSIDE,
 ) -> Any:
     """Call a method on the data of a block.
 
@@ -453,7 +446,7 @@ class EachReplicate:
         n_rep: int,
         vectors: Collection[str] = (),
         failed: Mapping[int, Exception] = MappingProxyType({}),
-        context: BlockContext = OUTSIDE,
+        context: error_policy.BlockContext = error_policy.OUTSIDE,
     ) -> dict[str, np.ndarray]:
         """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
@@ -543,7 +536,7 @@ class _Replicates:
         n_rep: int,
         names: Sequence[str] | None,
         vectors: Collection[str],
-        context: BlockContext,
+        context: error_policy.BlockContext,
     ) -> None:
         self.n_rep, self.names, self.vectors = n_rep, names, vectors
         self.context, self.axes = context, context.axes
@@ -636,12 +629,12 @@ class _Replicates:
 
     def _fail(self, row: int, error: Exception) -> None:
         """Record the error of a replicate, or raise it."""
-        if should_reraise(self.context, row, error):
+        if error_policy.should_reraise(self.context, row, error):
             raise error
         swallowed(error, row)
-        self._failures[row] = reason(error)
+        self._failures[row] = error_policy.reason(error)
         self._first_error = self._first_error or error
-        self._signatures.add(error_signature(error))
+        self._signatures.add(error_policy.error_signature(error))
         self._rows.append(None)
 
     def _refuse_hopeless(self) -> None:
@@ -650,7 +643,7 @@ class _Replicates:
         Errors are the same if their type and the line that raised them are; their texts may differ.
         """
         if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
-            raise_if_all_failed(self.context, self.n_rep, self._first_error)
+            error_policy.raise_if_all_failed(self.context, self.n_rep, self._first_error)
 
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
@@ -728,7 +721,7 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
         return returned, TEXT
     if type(returned) in NUMBERS and not is_vector:
         return float(returned), NUMBER
-    value = unmasked(returned if is_vector else in_axis_order(name, returned, axes), name)
+    value = unmasked(returned if is_vector else labelled_array(name, returned, axes)[1], name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"
     if is_vector:
@@ -837,11 +830,6 @@ def is_from_pandas(value: Any, kind: str) -> bool:
     """Whether a value is of this pandas class, without importing pandas."""
     found = getattr(sys.modules.get("pandas"), kind, None)
     return found is not None and isinstance(value, found)
-
-
-def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
-    """Put labelled values in the order of their axis; return other values unchanged."""
-    return labelled_array(name, value, axes)[1]
 
 
 def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> tuple[str, Any]:

@@ -11,6 +11,7 @@ from simstudy.engine.block import Address
 from simstudy.engine.columns import refuse_other_constants
 from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
 from simstudy.engine.progress import Progress
+from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.second_draw import Pilot, Repeated
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
@@ -47,12 +48,6 @@ class RunMonitor:
     ----------
     plan
         Plan of the work units.
-    generators
-        Places where the study's code uses generators other than `streams`.
-    alike
-        Methods that are different functions with the same code and values.
-    unread
-        Factors with several levels that no code reads.
     wanted
         Requested replicates, by key of the work unit.
     n_failed
@@ -65,9 +60,6 @@ class RunMonitor:
 
     plan: Plan
     progress: Progress
-    generators: Sequence[str] = ()
-    alike: Sequence[str] = ()
-    unread: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
@@ -89,30 +81,26 @@ class RunMonitor:
         self._count_failures(result)
 
     # ---------------------------------------------------------------- randomness
-    def note_code(self) -> None:
+    def note_code(self, code: RunProvenance) -> None:
         """Warn of generators, equal methods and unread factors in the study's code, once."""
-        key = next(iter(self.plan.keys), "")
-        if self.generators:
-            self.warn(
+        if code.generators:
+            self._warn_of_all(
                 OTHER_GENERATORS,
-                key,
-                f"generators other than streams in the study's code: {first_few(self.generators)}. "
+                f"generators other than streams in the study's code: {first_few(code.generators)}. "
                 'The study\'s seed does not reach them: use streams("data") or rng instead, or '
                 "seed them from it",
             )
-        if self.alike:
-            self.warn(
+        if code.alike:
+            self._warn_of_all(
                 ALIKE,
-                key,
-                f"methods {first_few(self.alike)} have the same code and the same values. A "
+                f"methods {first_few(code.alike)} have the same code and the same values. A "
                 "function made in a loop reads the loop's variable when it is called, so all see "
                 "its last value: bind it when the function is made, as in lambda x, k=k: k * x",
             )
-        if self.unread:
-            self.warn(
+        if code.unread:
+            self._warn_of_all(
                 UNREAD,
-                key,
-                f"no code of the study reads the factor {first_few(self.unread)}: its levels "
+                f"no code of the study reads the factor {first_few(code.unread)}: its levels "
                 "differ only by random numbers",
             )
 
@@ -133,9 +121,8 @@ class RunMonitor:
         """Warn of what a pilot found and did not check; return what it could see, in a line."""
         self.note_spreads(pilot.spreads)
         if pilot.unchecked:
-            self.warn(
+            self._warn_of_all(
                 NO_PILOT,
-                next(iter(self.plan.keys), ""),
                 f"not checked: whether replicates of {first_few(pilot.unchecked)} depend on each "
                 f"other ({pilot.why}). study.check() takes the time for it",
             )
@@ -152,9 +139,8 @@ class RunMonitor:
     def note_repeated(self, found: Repeated) -> None:
         """Warn of columns that another process draws otherwise, and of what was not checked."""
         if found.unchecked:
-            self.warn(
+            self._warn_of_all(
                 NOT_CHECKED,
-                next(iter(self.plan.keys), ""),
                 f"not checked: whether another process draws the same numbers of "
                 f"{first_few(found.unchecked)} ({found.why}). study.check() takes the time for it",
             )
@@ -169,6 +155,10 @@ class RunMonitor:
                 "generators within seeded_globals(rng). A column that is expected to differ, such "
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
+
+    def _warn_of_all(self, kind: str, text: str) -> None:
+        """Record a warning about the whole study, at its first unit."""
+        self.warn(kind, next(iter(self.plan.keys), ""), text)
 
     def warn(self, kind: str, key: str, text: str) -> None:
         """Record a warning, to be stored with the blocks, and show the first of each kind."""

@@ -31,14 +31,8 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
+from simstudy.engine import executors
 from simstudy.engine.block import draw_block
-from simstudy.engine.executors import (
-    begin_worker,
-    deaf_to_interrupts,
-    packed,
-    refuse_other_code,
-    until_taken,
-)
 from simstudy.engine.graceful_stop import BlockTimeoutError
 from simstudy.engine.independence import (
     MIN_BLOCKS,
@@ -162,7 +156,7 @@ class Turns:
     def ask(self, order: Any) -> Answer | None:
         """Have an order drawn; None if no further one can be."""
         try:
-            answer = self.draw(packed(order), order.seconds)
+            answer = self.draw(executors.packed(order), order.seconds)
         except Exception as error:  # the study cannot be sent, the process has ended or hangs
             self.why = self.why or describe(error) or "it took too long"
             self._has_ended = True
@@ -333,14 +327,14 @@ def in_other_process(draw: Callable[[bytes], Answer], payload: bytes, seconds: f
     while True:
         had_one, future = os.getpid() in _pools, None
         try:
-            with deaf_to_interrupts():
+            with executors.deaf_to_interrupts():
                 future = _pool().submit(_imported, payload, tuple(sys.path))
             future.result(START_SECONDS)
-            with deaf_to_interrupts():
+            with executors.deaf_to_interrupts():
                 future = _pool().submit(draw, payload)
             found: Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
         except BaseException as error:
-            until_taken(future)
+            executors.until_taken(future)
             if pool := _pools.pop(os.getpid(), None):  # none if it could not be made
                 pool.shutdown(kill_workers=True)
             if isinstance(error, StaleCodeError) and had_one:
@@ -369,7 +363,7 @@ def _pool() -> Any:
 
 def _begin_silent(parent: int) -> None:
     """Initialise the process; what the study prints there is discarded."""
-    begin_worker(parent)
+    executors.begin_worker(parent)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -378,7 +372,7 @@ def _begin_silent(parent: int) -> None:
 def _imported(payload: bytes, paths: Sequence[str]) -> None:
     """Import the study's modules, in the other process."""
     sys.path[:] = paths
-    refuse_other_code(pickle.loads(payload).code)
+    executors.refuse_other_code(pickle.loads(payload).code)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -422,11 +421,6 @@ class TaskFactory:
             code=self.provenance.expected if self.provenance else None,
             label=self.store.label,
         )
-
-    @cached_property
-    def expected(self) -> str:
-        """The hash of the code that workers must have loaded; empty for no check."""
-        return self.provenance.expected.digest if self.provenance else ""
 
 
 # ---------------------------------------------------------------- blocks per task

@@ -23,7 +23,9 @@ class Workers:
 
     def __post_init__(self) -> None:
         check_backend(self.backend)
-        check_n_jobs(self.n_jobs)
+        if self.n_jobs is not None and not (is_whole(self.n_jobs) and self.n_jobs < 0):
+            text = "of workers, or -1 for one per core"
+            check_whole("n_jobs", self.n_jobs, least=1, counts=text)
 
     @property
     def count(self) -> int:
@@ -61,12 +63,6 @@ def available_cores() -> int:
     from joblib import cpu_count
 
     return cores_of_job(os.environ) or int(cpu_count())
-
-
-def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse an invalid number of workers."""
-    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs < 0):
-        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or -1 for one per core")
 
 
 # ---------------------------------------------------------------- cores of a batch job

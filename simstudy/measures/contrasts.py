@@ -17,13 +17,7 @@ import numpy as np
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import (
-    Estimates,
-    Influence,
-    Measure,
-    explain,
-    standard_error,
-)
+from simstudy.measures.core import Estimates, Influence, Measure, explain, standard_error
 from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import ratio
 from simstudy.measures.warnings import doubts, of_both

@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.store.arrow_schema import (
-    REP,
-    RESERVED,
-    unified,
-    values_per_row,
-    with_schema,
-)
+from simstudy.store.arrow_schema import REP, RESERVED, unified, values_per_row, with_schema
 from simstudy.store.files import Files, name_by_content
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 

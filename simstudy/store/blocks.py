@@ -21,15 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
+from simstudy.store import block_files
 from simstudy.store.arrow_schema import REP, concat_tables, with_schema
-from simstudy.store.block_files import (
-    RETRY_GENERATION,
-    BlockIndex,
-    FileMetadata,
-    file_metadata,
-    joint_schema,
-    slices_of_file,
-)
 from simstudy.store.files import Files, files_at, is_of_another_share
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -91,7 +84,7 @@ class Store:
     accepted: Mapping[str, Collection[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
-    index: BlockIndex = field(default_factory=BlockIndex, repr=False)
+    index: block_files.BlockIndex = field(default_factory=block_files.BlockIndex, repr=False)
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
@@ -138,7 +131,9 @@ class Store:
             try:
                 if isinstance(parquet, Exception):
                     raise parquet
-                known[name], slices = self._file_and_slices(name, file_metadata(parquet))
+                known[name], slices = self._file_and_slices(
+                    name, block_files.file_metadata(parquet)
+                )
                 parts.append(slices)
             except FileNotFoundError:  # another run has merged it
                 is_complete = False
@@ -171,7 +166,7 @@ class Store:
         return {}
 
     def _file_and_slices(
-        self, name: str, content: FileMetadata
+        self, name: str, content: block_files.FileMetadata
     ) -> tuple[StoredFile | None, np.ndarray]:
         """Make the index entries of a file; if it has other provenance, note only that."""
         if content.provenance.settings != self.provenance.settings:
@@ -185,7 +180,7 @@ class Store:
                 self.others.setdefault(key, []).append(made_from)
         if not ours:
             return None, self.index.slices[:0]
-        slices = slices_of_file(
+        slices = block_files.slices_of_file(
             [(self.index.number_of(each.key), each.first, each.n) for each in content.ranges],
             content.row_groups,
             self.rows_per_block,
@@ -259,7 +254,7 @@ class Store:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of all blocks, in common types."""
-        return joint_schema({file.schema: None for file in self.referenced_files})
+        return block_files.joint_schema({file.schema: None for file in self.referenced_files})
 
     def column_names(self) -> set[str]:
         """Return the names of all columns."""
@@ -278,7 +273,7 @@ class Store:
         retries
             Whether blocks count that failed by the machine's fault, which a later run draws again.
         """
-        return self.index.has(key, n_blocks, least=RETRY_GENERATION + (not retries))
+        return self.index.has(key, n_blocks, least=block_files.RETRY_GENERATION + (not retries))
 
     @property
     def highest_generation(self) -> int:

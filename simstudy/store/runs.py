@@ -19,15 +19,10 @@ from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, in_one_line
 from simstudy.remote import Place, place_of
+from simstudy.store import run_records
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, files_at, translate_io_errors
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import (
-    Verdicts,
-    accepted_origins,
-    read_verdicts,
-    write_verdicts,
-)
 
 MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
@@ -206,7 +201,7 @@ class StudyFolder:
     path: Place | None
     store: Store
     temporary: TemporaryFolder | None = None
-    verdicts: Verdicts = field(default_factory=dict)
+    verdicts: run_records.Verdicts = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -243,8 +238,8 @@ class StudyFolder:
         with translate_io_errors(path):
             check_study(plan.name, path)
             files = files_at(path / REPLICATES, at_once=at_once)
-        verdicts = read_verdicts(path / REPLICATES, dict(plan.rules.rtol))
-        accepted = accepted_origins(verdicts, provenance)
+        verdicts = run_records.read_verdicts(path / REPLICATES, dict(plan.rules.rtol))
+        accepted = run_records.accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)
         return cls(path, store, verdicts=verdicts)
 
@@ -253,12 +248,12 @@ class StudyFolder:
         """Folder of the block files, which all runs of the study share; None if it is temporary."""
         return None if self.path is None else self.path / REPLICATES
 
-    def record(self, verdicts: Verdicts) -> None:
+    def record(self, verdicts: run_records.Verdicts) -> None:
         """Record comparisons, and have the blocks that agree count."""
         assert self.blocks is not None  # a temporary store has no other blocks
-        write_verdicts(self.blocks, verdicts)
+        run_records.write_verdicts(self.blocks, verdicts)
         self.verdicts |= verdicts
-        accepted = accepted_origins(self.verdicts, self.store.provenance)
+        accepted = run_records.accepted_origins(self.verdicts, self.store.provenance)
         self.store = self.store.reopened(accepted=accepted)
 
 

@@ -24,20 +24,13 @@ from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
-from simstudy.store.cleaning import describe_unused
+from simstudy.store.compaction import describe_unused
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
+from simstudy.study import stored_blocks
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
-from simstudy.study.stored_blocks import (
-    adopt,
-    count_other_versions,
-    describe_other_code,
-    other_code,
-    repeated,
-    with_blocks_of,
-)
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
@@ -58,7 +51,8 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         If the budget is spent before every scenario has a block.
     """
     plan = study.plan(options.seed, options.block_seconds)
-    for part in {id(part): part for own in _owners(plan) for part in data_parts(own)}.values():
+    owners = (*plan.scenarios, *plan.methods)
+    for part in {id(part): part for own in owners for part in data_parts(own)}.values():
         part.check(anew=True)  # it may have changed since the study was declared
     provenance = compute_provenance(plan)
     label = shard_label(plan.work_units, provenance.of_blocks, options.share)
@@ -91,10 +85,6 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
             loop.compact(is_all=is_all)
     parts = result_of(study, plan, folder, loop.stats, sizes).details
     return Result(replace(parts, targets=options.targets(study), n_left=n_left))
-
-
-def _owners(plan: Plan) -> tuple[object, ...]:
-    return (*plan.scenarios, *plan.methods)
 
 
 def _draw(
@@ -147,7 +137,7 @@ def _draw_again(options: RunOptions, plan: Plan, loop: Loop, sizes: Sizes) -> No
     keys = [key for key, unit in units if True in chosen or method_of(unit) in chosen]
     drawn = loop.draw_again(plan.unit_sizes(sizes), keys)
     if drawn is not None:
-        note = repeated(plan.work_units, *drawn)
+        note = stored_blocks.repeated(plan.work_units, *drawn)
         _say(note, loop.progress)
         loop.stats.notes.append(note)
 
@@ -172,15 +162,17 @@ def _compare_other_code(
         Lines on what was compared, and on what no longer counts.
     """
     units = plan.work_units
-    notes = count_other_versions(units, folder, code, options, is_all=options.is_all)
+    notes = stored_blocks.count_other_versions(units, folder, code, options, is_all=options.is_all)
     compared: set[tuple[str, str]] = set()
-    while options.adopt and (adoptable := other_code(units, folder.store, without=compared)):
-        notes.append(adopt(adoptable, folder, code, options))
+    while options.adopt and (
+        adoptable := stored_blocks.other_code(units, folder.store, without=compared)
+    ):
+        notes.append(stored_blocks.adopt(adoptable, folder, code, options))
         compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
     seen = {key for key, _ in compared}
-    changed = other_code(units, folder.store, data=True)
+    changed = stored_blocks.other_code(units, folder.store, data=True)
     rest = changed.only([key for key in changed.keys if key not in seen])
-    return [*notes, describe_other_code(rest, folder)] if rest else notes
+    return [*notes, stored_blocks.describe_other_code(rest, folder)] if rest else notes
 
 
 def _say(note: str, progress: Progress) -> None:
@@ -277,9 +269,9 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
         raise no_blocks_error(place)
     provenance = compute_provenance(plan).of_blocks
     folder = StudyFolder.open(plan.work_units, options.out, provenance)
-    other = other_code(plan.work_units, folder.store, versions=True)
+    other = stored_blocks.other_code(plan.work_units, folder.store, versions=True)
     if other:
-        folder = replace(folder, store=with_blocks_of(folder.store, other.provenance))
+        folder = replace(folder, store=stored_blocks.with_blocks_of(folder.store, other.provenance))
     in_store = _methods_with_blocks(plan, folder.store)
     absent = [each.name for each in plan.methods if in_store and each.name not in in_store]
     plan = plan.of_methods(in_store) if absent else plan

@@ -203,7 +203,7 @@ class RunOptions(Workers):
         ConfigError
             For the first option that is not allowed, with an allowed value.
         """
-        check_switches(adopt=self.adopt)
+        check_one_of("adopt", self.adopt, (True, False))  # "no" would count as true
         check_by_name(precision=self.precision, backend_options=self.backend_options)
         check_block_seconds(self.block_seconds)
         read_seconds(self.budget)
@@ -325,12 +325,6 @@ def check_by_name(**given: Any) -> None:
             raise ConfigError(
                 f"{name}={value!r} has no names: give a dict, such as precision={{'power': 0.005}}."
             )
-
-
-def check_switches(**switches: Any) -> None:
-    """Check booleans: texts such as `"no"` would count as true."""
-    for name, value in switches.items():
-        check_one_of(name, value, (True, False))
 
 
 def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str | bool, ...]:

@@ -10,13 +10,13 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
-from simstudy.analysis.result import Figure, MakesTable
+from simstudy.analysis.result import Figure, MakesTable, measure_context
 from simstudy.design import Scenario, check_distinct
 from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
-from simstudy.measures import Measure, MeasureContext
+from simstudy.measures import Measure
 from simstudy.measures.core import bind
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_file_name, check_whole, file_name
@@ -154,7 +154,7 @@ class StudySpec:
 
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
-        context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
+        context = measure_context(self.plan(seed))
         return tuple(bind(measure, context) for measure in self.measures)
 
     def plan(self, seed: int = 1, block_seconds: float | None = None) -> Plan:

@@ -20,17 +20,12 @@ from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
+from simstudy.store import run_records
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
 from simstudy.store.provenance import OWN_VALUES, Provenance
-from simstudy.store.run_records import (
-    AGREES,
-    DIFFERS,
-    Verdicts,
-    adopt_records,
-    read_records,
-)
+from simstudy.store.run_records import read_records
 from simstudy.store.runs import StudyFolder
 
 SHARE_COMPARED = 0.02  # proportion of the blocks of other code to draw again, chosen at random
@@ -163,18 +158,18 @@ def _same_options(stored: Provenance, current: Provenance, key: str) -> bool:
     return stored.settings == current.settings and was.get(OWN_VALUES) == now.get(OWN_VALUES)
 
 
-def describe_other_code(other: OtherBlocks, home: StudyFolder, *, adopts: bool = False) -> str:
+def describe_other_code(other: OtherBlocks, folder: StudyFolder, *, adopts: bool = False) -> str:
     """Say in one line what changed, and how much stored work no longer counts."""
     seconds = 0.0
-    if home.blocks is not None:
-        spent = read_records(home.blocks, other.provenance).spent.values()
+    if folder.blocks is not None:
+        spent = read_records(folder.blocks, other.provenance).spent.values()
         seconds = sum(each.own + each.data for each in spent)
     time = f"{seconds / 3600:,.1f} core hours" if seconds > 3600 else f"{seconds:,.1f} core-seconds"
     work = f" ({time})" if seconds >= 0.05 else ""
     blocks = (
         "a stored block was" if other.n_blocks == 1 else f"{other.n_blocks:,} stored blocks were"
     )
-    changed = f"changed since {blocks} drawn: {other.changes(home.store.provenance)}. "
+    changed = f"changed since {blocks} drawn: {other.changes(folder.store.provenance)}. "
     if adopts:
         return f"{changed}A sample of this work{work} is compared first, and what agrees is kept"
     return (
@@ -185,7 +180,7 @@ def describe_other_code(other: OtherBlocks, home: StudyFolder, *, adopts: bool =
 
 # ---------------------------------------------------------------- adoption
 def adopt(
-    other: OtherBlocks, home: StudyFolder, provenance: RunProvenance, workers: Workers
+    other: OtherBlocks, folder: StudyFolder, provenance: RunProvenance, workers: Workers
 ) -> str:
     """Keep stored blocks of other code if the current code draws a sample of them again equally.
 
@@ -201,10 +196,10 @@ def adopt(
     differing = compare_blocks(other, blocks, provenance, workers)
     parts = {part_of(other.plan, key) for key in differing}
     kept = other.only([key for key in other.keys if part_of(other.plan, key) not in parts])
-    changed = other.changes(home.store.provenance)
-    if kept and home.blocks is not None:
-        home.record(_verdicts(kept, home.store.provenance, blocks, {}, changed))
-        adopt_records(home.blocks, kept.provenance, home.store.provenance)
+    changed = other.changes(folder.store.provenance)
+    if kept and folder.blocks is not None:
+        folder.record(_verdicts(kept, folder.store.provenance, blocks, {}, changed))
+        run_records.adopt_records(folder.blocks, kept.provenance, folder.store.provenance)
     said = (
         f"adopt: {len(blocks):,} of {other.n_blocks:,} stored blocks of other code were drawn again"
     )
@@ -228,7 +223,7 @@ def _to_compare(other: OtherBlocks) -> Iterator[BlockId]:
 
 # ---------------------------------------------------------------- other versions
 def count_other_versions(
-    plan: Plan, home: StudyFolder, provenance: RunProvenance, workers: Workers, *, is_all: bool
+    plan: Plan, folder: StudyFolder, provenance: RunProvenance, workers: Workers, *, is_all: bool
 ) -> list[str]:
     """Have blocks of other versions count if a sample of them, drawn again, agrees.
 
@@ -246,34 +241,34 @@ def count_other_versions(
     list[str]
         One line on the comparison for each set of versions.
     """
-    if home.blocks is None:
+    if folder.blocks is None:
         return []
     notes: list[str] = []
-    new: Verdicts = {}
-    for text, made_by in _not_compared(plan, home):
-        other = _blocks_made_by(plan, home.store, made_by)
+    new: run_records.Verdicts = {}
+    for text, made_by in _not_compared(plan, folder):
+        other = _blocks_made_by(plan, folder.store, made_by)
         sample = _sample(other, text, is_all=is_all)
         differing = compare_blocks(other, sample, provenance, workers)
-        new |= _verdicts(other, home.store.provenance, sample, differing, text)
+        new |= _verdicts(other, folder.store.provenance, sample, differing, text)
         notes.append(_describe_versions(other, text, sample, differing))
     if new:
-        home.record(new)
+        folder.record(new)
     return notes
 
 
-def uncompared_versions(plan: Plan, home: StudyFolder) -> tuple[Store, str]:
+def uncompared_versions(plan: Plan, folder: StudyFolder) -> tuple[Store, str]:
     """The store with blocks of other versions that no run has compared yet, and a line on them."""
-    accepted = {key: {*origins} for key, origins in home.store.accepted.items()}
+    accepted = {key: {*origins} for key, origins in folder.store.accepted.items()}
     texts = []
-    for text, made_by in _not_compared(plan, home):
+    for text, made_by in _not_compared(plan, folder):
         texts.append(f"{len(made_by):,} of {len(plan.keys):,} units have blocks of other versions")
         texts[-1] += f" ({text}), which count if a sample that the next run draws again agrees"
         for key, each in made_by.items():
             accepted.setdefault(key, set()).add(each.origin(key))
-    return home.store.reopened(accepted=accepted) if texts else home.store, "; ".join(texts)
+    return folder.store.reopened(accepted=accepted) if texts else folder.store, "; ".join(texts)
 
 
-def _not_compared(plan: Plan, home: StudyFolder) -> Iterator[tuple[str, dict[str, Provenance]]]:
+def _not_compared(plan: Plan, folder: StudyFolder) -> Iterator[tuple[str, dict[str, Provenance]]]:
     """Group stored blocks of the current code that have no verdict by their versions.
 
     Yields
@@ -281,12 +276,12 @@ def _not_compared(plan: Plan, home: StudyFolder) -> Iterator[tuple[str, dict[str
     tuple[str, dict[str, Provenance]]
         The versions that differ, as text, and the provenance of the blocks by key.
     """
-    current = home.store.provenance
+    current = folder.store.provenance
     groups: dict[str, dict[str, Provenance]] = {}
     for key in plan.keys:
-        for each in home.store.others.get(key, ()):
+        for each in folder.store.others.get(key, ()):
             pair = key, each.origin(key), current.origin(key)
-            if pair not in home.verdicts and each.same_code(current, key):
+            if pair not in folder.verdicts and each.same_code(current, key):
                 at = json.dumps(each.versions(key), sort_keys=True)
                 groups.setdefault(at, {}).setdefault(key, each)
     for found in groups.values():
@@ -321,15 +316,15 @@ def _verdicts(
     sample: Sequence[BlockId],
     differing: Mapping[str, str],
     changed: str,
-) -> Verdicts:
+) -> run_records.Verdicts:
     """A verdict for each unit; one that was not compared has that of its method or class."""
     compared = Counter(block.key for block in sample)
     odd_parts = {part_of(other.plan, key) for key in differing}
-    verdicts: Verdicts = {}
+    verdicts: run_records.Verdicts = {}
     for key in other.keys:
         is_odd = key in differing or (key not in compared and part_of(other.plan, key) in odd_parts)
         verdicts[key, other.provenance.origin(key), current.origin(key)] = {
-            "verdict": DIFFERS if is_odd else AGREES,
+            "verdict": run_records.DIFFERS if is_odd else run_records.AGREES,
             "blocks_compared": compared[key],
             "rows_compared": other.plan.block_size * compared[key],
             "differences": differing.get(key, ""),

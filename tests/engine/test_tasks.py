@@ -32,7 +32,7 @@ def test_a_task_carries_its_own_scenarios_and_their_provenance_only(tmp_path):
     task = whole.task([job])
     assert task.plan.scenarios == (job.scenario,)
     assert list(task.provenance.codes) == [job.key]
-    assert task.code.digest == whole.expected != ""
+    assert task.code.digest == whole.provenance.expected.digest != ""
 
 
 def test_blocks_that_the_machine_made_fail_are_drawn_again(tmp_path):

@@ -13,8 +13,8 @@ import pytest
 from simstudy import load, publish
 from simstudy.cli import main
 from simstudy.provenance import modules
-from simstudy.store import cleaning
-from simstudy.store.cleaning import clean
+from simstudy.store import compaction
+from simstudy.store.compaction import clean
 from simstudy.store.runs import list_runs, read_manifest
 from tests.cli.projects import forget_experiments, inside
 from tests.cli.projects import write as write_files
@@ -231,7 +231,7 @@ def test_a_run_says_when_blocks_that_no_run_uses_take_half_of_the_store(
         write(project, {"experiments/levels.py": text})
         assert main(how) == 0
         assert said not in capsys.readouterr().err, "it is small, or in use until a run has ended"
-    monkeypatch.setattr(cleaning, "REPORTED_BYTES", 0)
+    monkeypatch.setattr(compaction, "REPORTED_BYTES", 0)
     assert main(how) == 0
     assert said in capsys.readouterr().err
     assert clean(store(project), dry_run=True, older_than=0).n_blocks == 2 * 40

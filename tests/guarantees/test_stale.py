@@ -17,7 +17,7 @@ from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY
-from simstudy.store.cleaning import clean
+from simstudy.store.compaction import clean
 from simstudy.store.files import name_by_content
 from simstudy.store.run_records import BlockTimings, RunRecord
 from simstudy.study import Rules, Study, stored_blocks

@@ -8,7 +8,7 @@ import pytest
 
 from simstudy import load
 from simstudy.errors import StoreError
-from simstudy.store.cleaning import clean
+from simstudy.store.compaction import clean
 from simstudy.store.runs import check_study, list_runs, study_folder
 from tests import factories
 from tests.factories import mean_study
