@@ -162,6 +162,8 @@ class CellEstimates:
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)
+        if not self.rows.plan.methods:  # claims and figures read the same columns
+            self.rows.keep(batch.keys, batch.n_rows, columns)
         return {
             (key, measure.name): estimates
             for measure in self.measures

@@ -133,12 +133,24 @@ class StoredReplicates:
             name: self._recent[key, name, n] for name in names if (key, name, n) in self._recent
         }
         absent = [name for name in names if name not in kept]
-        for name, column in (self._read_columns(key, absent, n) if absent else {}).items():
-            kept[name] = self._recent[key, name, n] = column
-            self._n_bytes += column.nbytes
-        if self._n_bytes > CACHE_BYTES:
-            self._recent, self._n_bytes = {}, 0
+        if absent:
+            read = self._read_columns(key, absent, n)
+            self.keep([key], n, read)
+            kept |= read
         return {name: kept[name].copy(order="K") for name in names}
+
+    def keep(self, keys: Sequence[str], n_rep: int, columns: Mapping[str, np.ndarray]) -> None:
+        """Cache columns that were read for scenarios of `n_rep` replicates each, one after another.
+
+        Threads may call this at the same time.
+        """
+        n_bytes = sum(column.nbytes for column in columns.values())
+        if self._n_bytes + n_bytes > CACHE_BYTES:
+            self._recent, self._n_bytes = {}, 0
+        self._n_bytes += n_bytes
+        for at, key in enumerate(keys):
+            rows = slice(at * n_rep, (at + 1) * n_rep)
+            self._recent |= {(key, name, n_rep): column[rows] for name, column in columns.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without the cache of columns."""

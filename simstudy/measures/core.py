@@ -162,6 +162,10 @@ class Estimates(NamedTuple):
         return Estimates(**{name: function(part) for name, part in parts.items()})
 
 
+VALUES = ("estimate", "n_rep", "n_failed", "n_given")
+"""The parts of `Estimates` that need no influences."""
+
+
 class MeasureContext(NamedTuple):
     """Facts about the study that a measure may need and columns do not contain.
 
@@ -265,6 +269,22 @@ class Measure(ABC):
         """
         influence = self.influence(columns)
         return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
+
+    def values(self, columns: Columns) -> dict[str, np.ndarray]:
+        """Compute the estimate and the numbers of replicates, without an error.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+
+        Returns
+        -------
+        dict
+            `estimate`, `n_rep`, `n_failed` and `n_given` of `Estimates`, each of shape (*cells).
+        """
+        found = self.estimate(columns)
+        return {name: np.asarray(getattr(found, name)) for name in VALUES}
 
     def bind(self, context: MeasureContext) -> "Measure":
         """Return the measure as a study uses it, with the labels and the seed of the study.

@@ -23,7 +23,7 @@ from simstudy.measures.columns import (
     total,
     without_rounding,
 )
-from simstudy.measures.core import Estimates, Influence, Measure
+from simstudy.measures.core import VALUES, Estimates, Influence, Measure
 
 NEARLY_ROUNDING = 1e-6  # influences above this share of the means are no rounding
 STEP = 1e-100  # complex step: its square is 0 relative to any mean
@@ -168,9 +168,7 @@ class MomentMeasure(Measure):
     ) -> Influence:
         data = self.sample(columns, keep=keep)
         used, n = self._widen(data)
-        given = self._with_centred(data)
-        terms = self._arrays(self.terms, given)
-        means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
+        given, terms, means = self._terms_and_means(data, used)
         psi = np.zeros(used.shape[:1] + n.shape)
         slopes = gradient(self.value, means, n)
         with np.errstate(all="ignore"):
@@ -195,14 +193,30 @@ class MomentMeasure(Measure):
         found = self.influence(columns)
         return self.report(found, self._closed_form(columns, found), level=level)
 
+    def values(self, columns: Columns) -> dict[str, np.ndarray]:
+        data = self.sample(columns)
+        used, n = self._widen(data)
+        _, _, means = self._terms_and_means(data, used)
+        found = self._influence(means, n, len(used) - n, np.empty((0, *n.shape)))
+        numbers = found.estimate, found.n_rep, found.n_failed, found.n_in_condition
+        return dict(zip(VALUES, numbers, strict=True))
+
+    def _terms_and_means(
+        self, data: Sample, used: np.ndarray
+    ) -> tuple[Columns, tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+        """The columns with centred ones, the terms, and their means in each cell."""
+        given = self._with_centred(data)
+        terms = self._arrays(self.terms, given)
+        means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
+        return given, terms, means
+
     def _closed_form(self, columns: Columns, influence: Influence) -> np.ndarray:
         """The MCSE by `normal_mcse`, from means and covariance of the terms."""
         assert self.normal_mcse is not None
         data = self.sample(columns)
         used, n = self._widen(data)
-        terms = self._arrays(self.terms, self._with_centred(data))
+        _, terms, means = self._terms_and_means(data, used)
         with np.errstate(all="ignore"):
-            means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
             rest = [
                 np.where(used, term - mean, 0.0) for term, mean in zip(terms, means, strict=True)
             ]

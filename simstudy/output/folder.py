@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
 FIGURES_PER_WORKER = 3  # a process starts and imports the plotting libraries in their time
+WORKER_SECONDS = 1.0  # a process starts in this time
 NO_DATA_ERRORS = (FigureError, StudyError, LookupError)  # the run lacks data for the output
 
 
@@ -221,17 +223,20 @@ def publish(
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
         previous = clear_outputs(target)
-        made = Published(target, [], protocol_facts(result, target), answer_of(result))
         step("summary and claims")
+        made = Published(target, [], protocol_facts(result, target), answer_of(result))
+        drawing = None
+        if figures:
+            count, seconds = Workers(n_jobs=n_jobs).count, time.perf_counter() - start
+            drawing = _Drawing(result, target, pdf, count, step, meanwhile=seconds)
         frames = frames_of(result) | {"claims": result.claims}
         if result.details.replicates.store is not None:
             frames |= {"groups": estimates_of_groups(result)}
         made.files += write_frames(result, target, frames)
         made.tables = write_tables(result, target)
-        if figures:
+        if drawing is not None:
             before = time.perf_counter()
-            count = Workers(n_jobs=n_jobs).count
-            made.figures = _draw_figures(result, target, pdf, count, step)
+            made.figures = drawing.finish()
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
@@ -288,25 +293,50 @@ def _manifest(
     }
 
 
-def _draw_figures(
-    result: Result, folder: Place, pdf: bool, n_jobs: int, step: Callable[[str], None]
-) -> list[Artefact]:
-    """Draw all figures for which the run has data, in workers if they are many."""
-    from joblib import Parallel, delayed
+class _Drawing:
+    """All figures of a result, drawn by workers while this process does other work, or here.
 
-    draw, names = _Draw(result, folder, pdf), list(result.details.figures)
-    n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
-    if n_workers > 1 and isinstance(folder, Path):
-        step(f"{len(names)} figures")
-        try:
-            return list(Parallel(n_workers)(map(delayed(draw), names)))
-        except Exception:  # a figure that only this process can make, or a worker was killed
-            forget_unfinished(folder / FIGURES)
-    drawn = []
-    for at, name in enumerate(names, start=1):
-        step(f"figure {at} of {len(names)}")
-        drawn.append(draw(name))
-    return drawn
+    Parameters
+    ----------
+    meanwhile
+        Seconds that the summary took: if there is much to read, claims and groups take as long, so
+        that workers pay for a few figures too.
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        folder: Place,
+        pdf: bool,
+        n_jobs: int,
+        step: Callable[[str], None],
+        meanwhile: float = 0.0,
+    ) -> None:
+        from joblib import Parallel, delayed
+
+        self._draw, self._step = _Draw(result, folder, pdf), step
+        self._names = list(result.details.figures)
+        self._started: Iterable[Artefact] | None = None
+        useful = len(self._names) if meanwhile > WORKER_SECONDS else 0
+        n_workers = min(n_jobs, max(len(self._names) // FIGURES_PER_WORKER, min(useful, 2)))
+        if n_workers > 1 and isinstance(folder, Path):
+            tasks = map(delayed(self._draw), self._names)
+            with suppress(Exception):  # what cannot be sent to a worker is drawn here
+                self._started = Parallel(n_workers, return_as="generator")(tasks)
+
+    def finish(self) -> list[Artefact]:
+        """Wait for the workers, or draw here."""
+        if self._started is not None:
+            self._step(f"{len(self._names)} figures")
+            try:
+                return list(self._started)
+            except Exception:  # a figure that only this process can make, or a worker was killed
+                forget_unfinished(self._draw.folder / FIGURES)
+        drawn = []
+        for at, name in enumerate(self._names, start=1):
+            self._step(f"figure {at} of {len(self._names)}")
+            drawn.append(self._draw(name))
+        return drawn
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.analysis.estimates import names_read, of_scenario, with_scenarios_last
+from simstudy.analysis.estimates import names_read, with_scenarios_last
 from simstudy.analysis.result import Result
 from simstudy.errors import StudyError
 from simstudy.lazy import pd
@@ -130,33 +130,29 @@ def _side_by_side(
             for name, column in columns.items()
         }
         try:
-            found = _estimate(measure, wide)
+            found = measure.values(wide)
         except StudyError:  # not defined in some group
             found = {}
         if found:
-            each = [[of_scenario(part, at=at, axis=n_axes).ravel() for at in range(n_equal)]
-                    for part in found.values()]  # fmt: skip
-            yield {name: np.stack(part, axis=1) for name, part in zip(found, each, strict=True)}
+            yield {
+                name: np.moveaxis(part, n_axes, -1).reshape(-1, n_equal)
+                for name, part in found.items()
+            }
             slices = slices[n_equal:]
     cells = None
     for part in slices:
         some = {name: column[part] for name, column in columns.items()}
         try:
-            one = {n: np.ravel(values)[:, None] for n, values in _estimate(measure, some).items()}
+            one = {n: np.ravel(values)[:, None] for n, values in measure.values(some).items()}
             cells = len(one["estimate"])
         except StudyError:
             one = {}
         yield one or _nothing(cells if cells is not None else _n_cells(measure, columns))
 
 
-def _estimate(measure: Measure, columns: Columns) -> dict[str, np.ndarray]:
-    numbers = measure.estimate(columns)
-    return {name: np.asarray(getattr(numbers, name)) for name in ("estimate", *COUNTS)}
-
-
 def _n_cells(measure: Measure, columns: Columns) -> int:
     """The number of cells of a measure, whose last group may have no estimate."""
-    return int(np.size(measure.estimate(columns).estimate))
+    return int(np.size(measure.values(columns)["estimate"]))
 
 
 def _nothing(n_cells: int) -> dict[str, np.ndarray]:

@@ -1,6 +1,5 @@
 """The two-stage trial of a mean: a first sample sets the bound, a second is held against it."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +49,7 @@ class TwoStage:
             "distance": distance,
             "null_is_false": distance > 0,
             "null_is_true": distance <= 0,
-            "reject": s2 < _limit(self.alpha, self.k, self.n1, self.n2),
+            "reject": s2 < critical_value(self.alpha, self.k, self.n1, self.n2),
         }
 
     def exact(self) -> dict[str, float]:
@@ -60,12 +59,6 @@ class TwoStage:
             "null_is_false": float(special.ndtr(self.k)),
             "mean_s2": -self.k * float(np.sqrt(self.n2 / self.n1)),
         }
-
-
-@functools.lru_cache(maxsize=4096)
-def _limit(alpha: float, k: float, n1: int, n2: int) -> float:
-    """The critical value, solved once for all blocks of a scenario."""
-    return float(critical_value(alpha, k, n1, n2))
 
 
 MEASURES = (

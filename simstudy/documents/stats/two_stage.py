@@ -13,6 +13,7 @@ to 1. Along k it falls from 1 to a minimum near k = 0 and rises to 1 again.
 Arguments broadcast; s = 1 where the null is false and -1 where it is true.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -140,6 +141,15 @@ def ppf(p: Any, null_is_false: bool, k: Any, n1: Any, n2: Any) -> Any:
 # ---------------------------------------------------------------- the test
 def critical_value(alpha: Any, k: Any, n1: Any, n2: Any) -> Any:
     """The alpha-quantile of the statistic given that the null is true."""
+    given = alpha, k, n1, n2
+    if all(map(np.isscalar, given)):
+        return _one_critical_value(*given)
+    return ppf(alpha, False, k, n1, n2)
+
+
+@functools.lru_cache(maxsize=4096)
+def _one_critical_value(alpha: float, k: float, n1: int, n2: int) -> Any:
+    """The critical value of one trial, which blocks, theory and claims all ask for."""
     return ppf(alpha, False, k, n1, n2)
 
 
