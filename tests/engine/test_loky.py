@@ -218,6 +218,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_start_are_no_failure_of_blocks(tmp_path):
     (tmp_path / "run.py").write_text(NONE_BEGINS)
     done = python(tmp_path, "run.py")

@@ -262,6 +262,7 @@ print(result.outcome.n_blocks, repr(float(result.summary["estimate"].iloc[0])))
 """
 
 
+@pytest.mark.slow
 def test_two_runs_of_other_code_at_once_share_a_store(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
 
