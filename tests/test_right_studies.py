@@ -35,15 +35,6 @@ def study(methods=None, measures=(MEAN,), **more):
     return Study("trial", [Trial()], list(measures), methods=methods, **more)
 
 
-# ---------------------------------------------------------------- a refused run leaves nothing
-def test_the_corrected_study_runs_after_a_refused_one(tmp_path):
-    """Nothing is stored before the measures were tried."""
-    with pytest.raises(StudyError, match="column 'd'"):
-        study(measures=[mean("d")]).run(100, out=tmp_path)
-    assert not list(tmp_path.rglob("*.parquet"))
-    assert study().run(100, out=tmp_path).row("mean_b")["n_rep"] == 100
-
-
 # ---------------------------------------------------------------- methods and measures
 def test_options_that_nothing_fills_are_left_empty():
     def wrapped(x, **options):
@@ -221,8 +212,3 @@ def test_a_strangers_manifest_is_one_line_and_is_written_again(change, tmp_path)
     assert write_index(tmp_path).exists()
     again = study(figures={"one": lambda result: None}).run(100, out=tmp_path)
     assert publish(again, **options).folder == path.parent
-
-
-def test_every_option_of_a_run_can_be_looked_up():
-    names = set(simstudy.RunOptions.__dataclass_fields__)
-    assert {"n_rep", "seed", "precision", "shard"} < names

@@ -1,5 +1,8 @@
 """A study of one's own needs no compiler; a study with compiled kernels says what it needs."""
 
+import numpy as np
+import pandas as pd
+
 from tests.cli.projects import python
 from tests.support import ROOT
 
@@ -13,13 +16,18 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 from simstudy.cli import main
+while "and" in sys.argv[1:]:
+    at = sys.argv.index("and", 1)
+    if status := main(sys.argv[1:at]):
+        sys.exit(status)
+    del sys.argv[1 : at + 1]
 sys.exit(main(sys.argv[1:]))
 """
 SETTINGS = ("scale=smoke", "backend=inline", "progress=false")
 
 
 def without_numba(folder, *words):
-    """The command line where numba and llvmlite are not installed."""
+    """The command line, or several joined by `and`, where numba and llvmlite are not installed."""
     return python(folder, "-c", BLOCKED, *words)
 
 
@@ -33,13 +41,47 @@ def test_a_new_project_runs_with_figures_and_report(tmp_path):
     assert (results / "report.html").exists()
 
 
-def test_leave_one_out_of_a_file_needs_no_compiler(tmp_path):
-    rows = (f"{x},{x * x % 7},{2 * x + x * x * x % 5}" for x in range(20))
-    (tmp_path / "data.csv").write_text("\n".join(["x,z,y", *rows]))
-    for words in ([], ["against=[x]", "features=[x,z]"], ["prediction=[x]", "cluster=z"]):
-        done = without_numba(tmp_path, "apply", "loo", "data.csv", *words)
-        assert done.returncode == 0, done.stderr
-        assert "leave-one-out R²" in done.stdout
+CASES = pd.DataFrame({"x": np.arange(40.0)}).assign(
+    y=lambda t: 2 * t["x"] + t["x"] ** 3 % 5,
+    z=lambda t: t["x"] ** 2 % 7,
+    prediction=lambda t: t["y"] + 1 / (1 + t["x"] % 7),
+    mean=lambda t: t["y"] + 0.5,
+    sd=1.0,
+    label=lambda t: (t["x"] >= 20).astype(int),
+    score=lambda t: t["x"] + 5 * (t["x"] % 3),
+    old=lambda t: (t["x"] < 30).astype(int),
+    new=lambda t: (t["x"] < 20).astype(int),
+)
+OWN_DATA = {  # of a method, what it is asked in one process, and what it prints last
+    "loo": (
+        "loo new.csv features=[x,z] and apply loo new.csv against=[x] features=[x,z] and "
+        "apply loo new.csv prediction=[x] cluster=z",
+        "leave-one-out R²",
+    ),
+    "regression trial": (
+        "regression-trial plan new.csv simulate=true n_rep=5 n_boot=200 k=1",
+        "of the simulated trials",
+    ),
+    "classifier trial": (
+        "classifier-trial plan new.csv sensitivity=0.85 margin=0.1 method=bca out=plan.json "
+        "simulate=true n_rep=20 and apply classifier-trial test plan.json other.csv",
+        "positive cases at or above",
+    ),
+    "predictive p-values": ("predictive-pvalues new.csv n_boot=99", "log10 p"),
+    "accuracy": (
+        "accuracy new.csv reference=old candidate=new paired=false theta=0.3",
+        "Boschloo's exact test, 30 of 40 right against 20 of 40",
+    ),
+}
+
+
+def test_methods_for_own_data_need_no_compiler(tmp_path):
+    CASES.to_csv(tmp_path / "new.csv", index=False)
+    CASES.assign(score=CASES["score"] + 1).to_csv(tmp_path / "other.csv", index=False)
+    words = " and ".join(f"apply {asked}" for asked, _ in OWN_DATA.values()).split()
+    done = without_numba(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert [said for _, said in OWN_DATA.values() if said not in done.stdout] == []
 
 
 def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
@@ -48,15 +90,6 @@ def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
     done = without_numba(ROOT, "run", "experiment=two_stage", *settings)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "two_stage" / "summary.parquet").exists()
-
-
-def test_a_trial_of_a_regression_is_planned_and_simulated_without(tmp_path):
-    rows = "".join(f"{row},{row + 1 / (1 + row % 7)}\n" for row in range(30))
-    (tmp_path / "cases.csv").write_text(f"y,prediction\n{rows}")
-    words = ("apply", "regression-trial", "plan", "cases.csv", "simulate=true", "n_rep=5")
-    done = without_numba(tmp_path, *words, "n_boot=200")
-    assert done.returncode == 0, done.stderr
-    assert "of the simulated trials" in done.stdout
 
 
 def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):

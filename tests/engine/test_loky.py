@@ -193,6 +193,7 @@ def test_a_signal_waits_until_a_worker_has_started():
     assert started == [signal.SIGINT, signal.SIGTERM]
 
 
+@pytest.mark.slow
 def test_joblib_works_in_a_process_that_has_run_a_study():
     """As scikit-learn with `n_jobs=2` in the same notebook; both take joblib's pool."""
     study = mean_study(block_size=10)
@@ -217,6 +218,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_start_are_no_failure_of_blocks(tmp_path):
     (tmp_path / "run.py").write_text(NONE_BEGINS)
     done = python(tmp_path, "run.py")

@@ -563,18 +563,6 @@ def test_how_a_method_wants_numpy_to_warn_is_its_own():
     assert np.geterr() == before
 
 
-def test_functions_of_a_loop_that_all_see_its_last_value_are_named():
-    """The names are said before drawing: three equal rows are no result."""
-    slip = {f"k={k}": lambda x: {"b": k * x.mean()} for k in (1, 2, 3)}  # noqa: B023
-    right = {f"k={k}": lambda x, k=k: {"b": k * x.mean()} for k in (1, 2, 3)}
-    same = dict.fromkeys(("a", "b"), right["k=1"])
-    for functions, is_named in ((slip, True), (right, False), (same, False)):
-        methods = {name: each_replicate(function) for name, function in functions.items()}
-        noticed = Study("late", [Sample(3)], methods=methods).run(10, **INLINE).outcome.warnings
-        named = [text for text in noticed if "methods k=1; k=2; k=3 have the same code" in text]
-        assert bool(named) == is_named
-
-
 # ---------------------------------------------------------------- rows that look alike
 def test_values_go_by_name_whatever_the_order_of_a_row():
     def method(x):

@@ -73,8 +73,10 @@ def run(kind, method=average, n_rep=2000, measures=MEASURES, **settings):
     return study.run(n_rep, backend="inline", n_jobs=1, progress=Silent()).outcome
 
 
-@pytest.mark.parametrize("kind", ["repeated", "neighbours", "shifted"])
-@pytest.mark.parametrize("n_rep", [1000, 2000, 4000])
+@pytest.mark.parametrize(
+    ("kind", "n_rep"),
+    [("repeated", 2000), ("neighbours", 2000), ("shifted", 1000), ("shifted", 4000)],
+)
 def test_dependence_is_found_in_runs_of_few_blocks(kind, n_rep):
     warnings = run(kind, n_rep=n_rep).warnings
     (said,) = [text for text in warnings if "vary" in text]

@@ -230,15 +230,6 @@ def test_scenarios_in_another_order_show_a_cache_whose_key_lacks_a_factor():
     assert "method key_lacks_a_factor of Sample(n_obs=3): another process" in said[0]
 
 
-def test_the_hash_seed_is_another_than_that_of_workers(monkeypatch):
-    for seed in ("0", "1", "2"):
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        monkeypatch.setattr(second_draw, "_pools", {})
-        theirs = second_draw._pool().submit(os.getenv, "PYTHONHASHSEED").result()
-        second_draw._pools[os.getpid()].shutdown(kill_workers=True)
-        assert theirs not in {seed, executors._hash_seed()["PYTHONHASHSEED"]}
-
-
 def seconds(x):
     return {"e": x.mean(), "seconds": time.time()}
 

@@ -19,7 +19,7 @@ from simstudy.store.runs import list_runs, read_manifest
 from tests.cli.projects import forget_experiments, inside
 from tests.cli.projects import write as write_files
 from tests.factories import mean_study
-from tests.guarantees.content import assert_same_result
+from tests.guarantees.content import assert_same_result, slow_but
 from tests.support import INLINE, ROOT
 
 LEVELS = '''
@@ -138,7 +138,7 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("held", slow_but("a closure", of=HELD))
 def test_adoption_after_a_sweep_takes_no_block_of_another_option(held, project, capsys):
     """Blocks of the other level would agree in most rows, so a sample would not tell them apart."""
     text = LEVELS.replace(HELD["a partial"], HELD[held])
@@ -262,6 +262,7 @@ print(result.outcome.n_blocks, repr(float(result.summary["estimate"].iloc[0])))
 """
 
 
+@pytest.mark.slow
 def test_two_runs_of_other_code_at_once_share_a_store(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
 

@@ -17,7 +17,11 @@ def far_off(rows, ratio, gate):
 
 
 @pytest.mark.parametrize(
-    ("law", "n_studies", "gate"), [("normal", WITHIN_5, 0.05), ("exponential", WITHIN_15, 0.15)]
+    ("law", "n_studies", "gate"),
+    [
+        ("exponential", WITHIN_15, 0.15),
+        pytest.param("normal", WITHIN_5, 0.05, marks=pytest.mark.slow),
+    ],
 )
 def test_mcse_is_the_sd_of_every_measure(law, n_studies, gate):
     rows = c.calibration(law, n_studies, seed=1)

@@ -11,7 +11,6 @@ from scipy import stats
 
 from simstudy.documents.applied import AccuracyCheck, accuracy_check
 from simstudy.errors import DesignError
-from tests.test_without_numba import without_numba
 
 RNG = np.random.default_rng(3)
 OLD = RNG.normal(70, 12, 60)
@@ -132,11 +131,3 @@ def test_what_even_unchanged_candidates_show_is_said():
     few = [1, 1, *[0] * 28], [1, 0]
     check = accuracy_check(*few, paired=False, test="z_pooled", alpha=0.4, beta=0.499)
     assert "any: even unchanged candidates fail with probability 50.1%" in repr(check)
-
-
-def test_the_command_needs_no_compiler(tmp_path):
-    pd.DataFrame({"old": RIGHT, "new": WRONG}).to_csv(tmp_path / "scores.csv", index=False)
-    words = ("reference=old", "candidate=new", "paired=false", "theta=0.3")
-    done = without_numba(tmp_path, "apply", "accuracy", "scores.csv", *words)
-    assert done.returncode == 0, done.stderr
-    assert "Boschloo's exact test, 30 of 40 right against 20 of 40" in done.stdout
