@@ -72,7 +72,7 @@ def carry_out(run: "Run", *, is_sweep: bool = False) -> Outcome:
 
 
 def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
-    if run.settings.join:
+    if run.settings.join and not run.settings.draw:
         from simstudy.cli.status import check_join
 
         check_join(run)

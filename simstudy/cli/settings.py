@@ -13,7 +13,7 @@ from simstudy.study.run_options import RunOptions, read_seconds
 
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
+    "join", "draw", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
     "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -26,6 +26,7 @@ class Settings(RunOptions):
     progress: bool = option("show progress", default=True)
     precision: dict[str, Any] = field(default_factory=dict)
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
+    draw: bool = option("with join: draw what is missing, however much it is", default=False)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
