@@ -4,12 +4,15 @@ import contextlib
 import errno
 import json
 import os
+import platform
 import shutil
 import tempfile
 import time
 import uuid
 import weakref
+import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from io import BufferedRandom
 from pathlib import Path
 from typing import Any
@@ -36,7 +39,8 @@ def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     Path
         Path of the file.
     """
-    temporary = str(folder / f"{BEING_WRITTEN}{uuid.uuid4().hex}")
+    name = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-{uuid.uuid4().hex}"
+    temporary = str(folder / name)
     _own.add(temporary)
     try:
         with open(temporary, "x+b") as file:  # not tempfile: that ignores the user's umask
@@ -64,18 +68,32 @@ def forget_own() -> None:
 
 
 def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> None:
-    """Delete unfinished files that are old; remote folders have none.
+    """Delete unfinished files of ended processes of this machine, and old ones of any machine.
+
+    Remote folders have no unfinished files.
 
     Parameters
     ----------
     older_than
-        Age in seconds from which a file is deleted: its writer may run on another machine.
+        Age in seconds from which a file is deleted, even if another machine wrote it.
     """
     begun = folder.glob(f"{BEING_WRITTEN}*") if isinstance(folder, Path) else []
     for path in begun:
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > older_than:
+            is_old = time.time() - path.stat().st_mtime > older_than
+            if is_old or not _has_writer(path.name):
                 path.unlink()
+
+
+def _has_writer(name: str) -> bool:
+    """Whether the writer of a file may still run; true for writers on other machines."""
+    where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
+    process = rest.partition("-")[0]
+    if where != machine() or not process.isdecimal():
+        return True
+    import psutil
+
+    return bool(psutil.pid_exists(int(process)))
 
 
 def _sync_folder(folder: Path) -> None:
@@ -126,6 +144,16 @@ def read_json(path: Place) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
+
+
+# ---------------------------------------------------------------- processes that write
+@cache
+def machine() -> str:
+    """Return an identifier of the machine since its last start, 8 hexadecimal digits."""
+    name = platform.node()
+    with contextlib.suppress(OSError):
+        name += Path("/proc/sys/kernel/random/boot_id").read_text()
+    return f"{zlib.crc32(name.encode()):08x}"
 
 
 # ---------------------------------------------------------------- temporary folders

@@ -6,6 +6,7 @@ import os
 import stat
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from simstudy import atomic_files
@@ -13,6 +14,7 @@ from simstudy.atomic_files import (
     atomic_write,
     forget_own,
     forget_unfinished,
+    machine,
     read_json,
     write_bytes,
     write_json,
@@ -113,9 +115,30 @@ def test_on_windows_no_folder_is_opened(tmp_path, monkeypatch):
     assert (tmp_path / "x").read_bytes() == b"1"
 
 
+def test_asking_whether_a_process_runs_sends_it_nothing(tmp_path, monkeypatch):
+    """On Windows, `os.kill(pid, 0)` is Ctrl-C."""
+    monkeypatch.setattr(os, "kill", None)
+    monkeypatch.setattr(psutil, "pid_exists", lambda process: process == 7)
+    for process in (7, 8):
+        (tmp_path / f"{BEING_WRITTEN}{machine()}-{process}-x").touch()
+    forget_unfinished(tmp_path)
+    assert [path.name.split("-")[-2] for path in tmp_path.iterdir()] == ["7"]
+
+
 # ---------------------------------------------------------------- left behind
+def test_what_a_process_that_has_gone_left_half_written_is_taken_away(tmp_path):
+    child = os.fork()
+    if not child:
+        atomic_write(tmp_path, lambda _: os._exit(9))
+    os.waitpid(child, 0)
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(BEING_WRITTEN)
+    forget_unfinished(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_somebody_may_still_write_is_left_alone(tmp_path):
-    elsewhere = tmp_path / f"{BEING_WRITTEN}x"
+    elsewhere = tmp_path / f"{BEING_WRITTEN}00000000-1-x"
     elsewhere.touch()
 
     def fill(_):

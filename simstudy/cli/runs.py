@@ -1,5 +1,6 @@
 """A run of the command line: draws what is missing, publishes, and prints the result."""
 
+import pdb
 import sys
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, resume_command
 from simstudy.cli.project import part_of
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
-from simstudy.errors import ConfigError, SimstudyError, describe
+from simstudy.errors import AlwaysFailsError, ConfigError, SimstudyError, describe
 from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
@@ -78,11 +79,18 @@ def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
         check_join(run)
     from simstudy.analysis.result import warnings_of_measures
 
-    result = draw(run)
+    try:
+        result = draw(run)
+    except AlwaysFailsError as error:
+        if run.settings.pdb and error.__cause__ is not None:
+            pdb.post_mortem(error.__cause__.__traceback__)
+        raise
     status = publish_run(run, result, is_sweep=is_sweep)
     warnings = (*warnings_of_measures(result), *result.outcome.warnings)
     folder = str(run.run_folder)
     outcome = Outcome(status, "", folder, objective=_objective(run, result), warnings=warnings)
+    if run.settings.pdb and not result.failures.empty:
+        _debug(run, str(result.failures["address"].iloc[0]))
     if not result.details.n_left:
         return outcome
     print(
@@ -90,6 +98,17 @@ def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
         f". To go on: {resume_command(run.project, 'run', run.overrides)}"
     )
     return replace(outcome, status=status or OUT_OF_TIME, reason="budget is spent")
+
+
+def _debug(run: "Run", address: str) -> None:
+    """Draw a failed replicate again, and open the debugger where it raises its error."""
+    try:
+        run.study.replay(address, run.settings.seed)
+    except Exception as error:
+        print(f"{address} raised {describe(error)}; the debugger is at its line, and q leaves it")
+        pdb.post_mortem(error.__traceback__)
+    else:
+        print(f"{address} raised no error: a column has no number (NaN) there")
 
 
 def _objective(run: "Run", result: Any) -> float | None:

@@ -13,7 +13,7 @@ from simstudy.study.run_options import RunOptions, read_seconds
 
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "draw", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
+    "join", "draw", "shard", "figures", "pdf", "pdb", "report", "progress", "claims", "objective",
     "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -30,6 +30,7 @@ class Settings(RunOptions):
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
+    pdb: bool = option("open the debugger at the first failed replicate", default=False)
     claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"

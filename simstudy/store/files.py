@@ -159,7 +159,7 @@ class Folder:
             os.replace(self.path / name, aside / name)
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Delete unfinished files that are old."""
+        """Delete unfinished files that are old or whose writer is dead."""
         forget_unfinished(self.path, older_than)
 
 

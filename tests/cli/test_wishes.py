@@ -2,15 +2,36 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import STUDY, inside, write
+from tests.cli.projects import ENTRY_POINT, STUDY, inside, write
 from tests.support import ROOT
 
 QUIET = ("figures=false", "report=false", "progress=false", "backend=inline")
+FAILS = STUDY.replace(
+    '        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}\n',
+    """        raise NotImplementedError
+""",
+).replace(
+    """    def simulate(self, streams, n_rep):
+        raise NotImplementedError
+""",
+    """    def draw_one(self, rng):
+        return {"x": rng.standard_normal(self.n_obs)}
+""",
+).replace("def study(config):", '''def positive(x, n_obs):
+    mean = x.mean()
+    if mean < -0.5:
+        raise ArithmeticError("below")
+    return {"x": mean}
+
+
+def study(config):''').replace("[mean(\"x\")]", '[mean("x")], methods={"m": positive}')  # fmt: skip
 DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
     "from dataclasses", "import numpy as np\nfrom dataclasses"
 )
@@ -19,9 +40,43 @@ DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
 @pytest.fixture
 def project(tmp_path):
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY,
+                     "experiments/fails.py": FAILS.replace('"fine"', '"fails"'),
                      "experiments/doubtful.py": DOUBTFUL.replace('"fine"', '"doubtful"'),
     })  # fmt: skip
     return tmp_path
+
+
+# ---------------------------------------------------------------- a debugger
+def debugged(project, *arguments):
+    """A command in a process of its own, whose debugger is asked for a value and left."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ENTRY_POINT}"
+    return subprocess.run(
+        [sys.executable, "-c", code, "run", "experiment=fails", *arguments, *QUIET],
+        cwd=project, input="p ('here', round(float(mean), 6))\nq\n", text=True, capture_output=True,
+        timeout=120,
+    )  # fmt: skip
+
+
+def test_the_debugger_opens_at_the_first_failed_replicate(project):
+    done = debugged(project, "pdb=true")
+    assert done.returncode == 3, done.stderr
+    (value,) = re.findall(r"\('here', (-[\d.]+)\)", done.stdout)
+    assert float(value) < -0.5, "the local variables of the call that failed"
+    failures = pd.read_parquet(project / "results" / "fails" / "failures.parquet")
+    assert f"{failures['address'][0]} raised ArithmeticError: below" in done.stdout
+
+
+def test_without_pdb_nothing_opens(project):
+    done = debugged(project)
+    assert (done.returncode, "here" in done.stdout) == (3, False)
+
+
+def test_the_debugger_opens_where_every_replicate_fails(project):
+    path = project / "experiments" / "fails.py"
+    path.write_text(path.read_text().replace("mean < -0.5", "mean < 9.0"))
+    done = debugged(project, "pdb=true")
+    assert done.returncode == 2
+    assert re.search(r"\('here', -?[\d.]+\)", done.stdout)
 
 
 # ---------------------------------------------------------------- without measures

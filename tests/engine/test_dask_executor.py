@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 
 from simstudy.engine import dask_executor as dask
@@ -33,7 +34,6 @@ from tests.support import ROOT, on
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("distributed", reason="needs pip install -e '.[dev]'")
-psutil = pytest.importorskip("psutil")  # which comes with distributed
 
 OWN = on("dask", 2)
 
