@@ -25,6 +25,7 @@ SUCH_AS = ", for example"
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
 PYDANTIC_BOUNDS = {">=": "ge", ">": "gt", "<=": "le", "<": "lt"}
 TYPE_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
+MAX_SETTINGS = 100_000  # values in a file of settings
 YAML_LITERALS = frozenset({"true", "false", "null", "none", ""})
 
 
@@ -170,15 +171,28 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8") as file:  # errors of yaml name it, with the line
             values = yaml.safe_load(file)
+        if _count(values) > MAX_SETTINGS:  # aliases of aliases
+            raise ValueError(f"more than {MAX_SETTINGS:,} values")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except RecursionError:
-        raise ConfigError(f"{path} cannot be read: a value is too deep") from None
+        raise ConfigError(f"{path} cannot be read: a value holds itself, or is too deep") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
     if values is None or isinstance(values, dict):
         return values or {}
     raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
+
+
+def _count(value: Any) -> int:
+    """The number of values in nested lists and mappings, at most about `MAX_SETTINGS`."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    n = 1
+    for item in items:
+        n += _count(item)
+        if n > MAX_SETTINGS:
+            break
+    return n
 
 
 def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:

@@ -240,14 +240,22 @@ def test_a_broken_file_is_one_line_with_its_place(house, text):
     assert "\n" not in str(error.value)
 
 
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"k: {'[' * 3000}{']' * 3000}\n", "a value is too deep"),
+        (f"{LAUGHS}k: [0]\n", "more than 100,000 values"),
+        ("k: &a [*a]\n", "a value holds itself"),
+        (f"k: {'[' * 3000}{']' * 3000}\n", "a value holds itself, or is too deep"),
         ("k: [0\0]\n", "position 5"),
         ("- 1\n- 2\n", "write settings, each as NAME: VALUE"),
     ],
-    ids=["deep", "zero", "list"],
+    ids=["laughs", "itself", "deep", "zero", "list"],
 )
 def test_a_hostile_file_is_one_short_line(house, text, said):
     with pytest.raises(ConfigError, match=said) as error:

@@ -290,13 +290,14 @@ def write_table(folder: Path) -> list[int]:
         states = [_state(each) for each in outcomes]
         runs = runs.assign(state=states, seconds=table["seconds"])
         estimates = _write_summary(folder, runs, outcomes)
+        alike = _alike(estimates, list(map(str, overrides.columns)))
         runs = runs.assign(**_first_measures(estimates, len(runs)))
         told = [", ".join(_estimates_of(row)) for row in runs.to_dict("records")]
-        _write_index(folder, table.assign(name=names, state=states, told=told))
+        _write_index(folder, table.assign(name=names, state=states, told=told), alike)
         results = table["folder"].where(table["folder"] != "", table["reason"])
         shown = runs.assign(results=results).to_string(index=False, float_format="{:,.1f}".format)
         where = relative_to_cwd(folder / "index.html")
-        print(f"\n{shown}\nsweep: {where}", flush=True)
+        print("\n".join(filter(None, [f"\n{shown}", alike, f"sweep: {where}"])), flush=True)
     return [int(each["status"]) for each in outcomes]
 
 
@@ -330,6 +331,24 @@ def _estimates_of(row: Mapping[Any, Any]) -> Iterator[str]:
     for name, text in row.items():
         if str(name).startswith("measure ") and text:
             yield f"{str(name).removeprefix('measure ')} {text}"
+
+
+def _alike(estimates: pd.DataFrame, overrides: Sequence[str]) -> str:
+    """How many numbers differ between the runs by more than chance; empty if none are common."""
+    from simstudy.tables.words import differ
+
+    if "measure" not in estimates or "experiment" in estimates:  # several studies
+        return ""
+    names = list(estimates.columns)
+    place = [n for n in names[: names.index("measure") + 1] if n not in (RUN, *overrides)]
+    known = estimates[estimates["estimate"].notna()]
+    groups = [rows for _, rows in known.groupby(place, dropna=False, sort=False) if len(rows) > 1]
+    n_differ = sum(
+        differ(rows["estimate"].to_numpy(float), rows["mcse"].to_numpy(float)) for rows in groups
+    )
+    if not groups:
+        return ""
+    return f"{n_differ:,} of {len(groups):,} numbers differ between runs by more than chance"
 
 
 def _write_summary(
@@ -371,7 +390,7 @@ def _write_summary(
     return estimates
 
 
-def _write_index(folder: Path, runs: pd.DataFrame) -> None:
+def _write_index(folder: Path, runs: pd.DataFrame, alike: str) -> None:
     """One page with the figures of all runs side by side."""
     from simstudy.output.manifest import EXPLORER
     from simstudy.output.report.claims import page
@@ -384,5 +403,5 @@ def _write_index(folder: Path, runs: pd.DataFrame) -> None:
         run["figures"] = [PurePath(os.path.relpath(path, folder)) for path in figures]
     write_bytes(
         folder / "index.html",
-        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer),
+        page("sweep.html", title=folder.name, runs=shown, has_explorer=has_explorer, alike=alike),
     )

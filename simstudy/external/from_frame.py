@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, make_dataclass, replace
+from dataclasses import astuple, dataclass, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_
 from simstudy.analysis.result import Figure, Result, ResultParts
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
-from simstudy.errors import ConfigError, in_one_line, warn
+from simstudy.errors import ConfigError, FigureError, in_one_line, warn
 from simstudy.external.column_roles import (
     TRUTH,
     ColumnRoles,
@@ -36,7 +36,7 @@ from simstudy.external.quantities import (
     quantities_of,
     repeated_rows,
 )
-from simstudy.figures import errors_plot, estimates_plot
+from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.measures.core import bind
@@ -47,7 +47,7 @@ from simstudy.store.arrow_schema import ERROR, REP
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import check_study
-from simstudy.study.spec import DefaultFigures, check_study_name, check_unique
+from simstudy.study.spec import check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here
 NO_ESTIMATE, NOT_CONVERGED = "no estimate", "not converged"  # why a method has failed
@@ -177,7 +177,7 @@ def from_frame(
     details = ResultParts(
         replicates,
         declared=[bind(each, MeasureContext(axes, name, NO_SEED)) for each in declared],
-        figures=general_figures(roles, names, next(iter(axes), None), declared),
+        figures=general_figures(roles, names, next(iter(axes), None)),
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(warnings=warnings),
         repeat_command=call,
@@ -443,32 +443,75 @@ CELL = "cell"  # a column with the levels of all factors in words
 
 
 def general_figures(
-    roles: ColumnRoles, factors: Sequence[str], axis: str | None, measures: Sequence[Measure]
+    roles: ColumnRoles, factors: Sequence[str], axis: str | None
 ) -> dict[str, Figure]:
-    """Figures of the replicates, and those of a study that declares none."""
-    truth = TRUTH if isinstance(roles.truth, Mapping) else roles.truth
-    shown: dict[str, Any] = {"estimate": roles.estimate, "method": axis, "truth": truth}
-    cell = CELL if factors else None
-
-    def estimates(result: Result) -> Any:
-        return estimates_plot(_with_cells(result.replicates, factors), panel=cell, **shown)
-
-    def standard_errors(result: Result) -> Any:
-        rows = _with_cells(result.replicates, factors)
-        return errors_plot(rows, std_error=str(roles.se), rows=cell, **shown)
-
-    of_replicates = {"estimates": estimates}
-    of_replicates |= {"standard_errors": standard_errors} if roles.se else {}
-    return of_replicates | DefaultFigures(measures)
+    """The figures that a table allows, by name."""
+    drawing = _Drawing(roles, factors, axis)
+    figures: dict[str, Figure] = {"estimates": drawing.estimates}
+    figures |= {"standard_errors": drawing.standard_errors} if roles.se else {}
+    figures |= {"bias_and_errors": drawing.sizes}
+    figures |= {"coverage_and_power": drawing.rates} if roles.limits or roles.p_value else {}
+    return figures
 
 
-def _with_cells(frame: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Add a column that joins the levels of all factors."""
-    words = pd.Series("", index=frame.index)
-    for at, name in enumerate(factors):
-        words += ", " * (at > 0) + f"{name} = " + frame[name].map(_text)
-    return frame.assign(**{CELL: words.astype(object)})
+@dataclass(frozen=True)
+class _Drawing:
+    """Draws the figures, given the roles of the columns."""
+
+    roles: ColumnRoles
+    factors: Sequence[str]
+    axis: str | None
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The columns that figures of replicates show."""
+        truth = TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
+        return {"estimate": self.roles.estimate, "method": self.axis, "truth": truth}
+
+    def estimates(self, result: Result) -> Any:
+        """Estimates of all methods, side by side."""
+        rows = self._with_cells(result.replicates)
+        return estimates_plot(rows, panel=CELL if self.factors else None, **self._columns)
+
+    def standard_errors(self, result: Result) -> Any:
+        """Standard errors against estimates."""
+        rows = self._with_cells(result.replicates, ",\n")
+        cell = CELL if self.factors else None
+        return errors_plot(rows, std_error=str(self.roles.se), rows=cell, **self._columns)
+
+    def sizes(self, result: Result) -> Any:
+        """Bias, empirical and model standard errors."""
+        return self._dots(result, {"bias": 0.0, "empirical_se": None, "model_se": None})
+
+    def rates(self, result: Result) -> Any:
+        """Coverage and power."""
+        level = self.roles.level
+        nominal = {"coverage": level, "bias_eliminated_coverage": level, "power": None}
+        return self._dots(result, nominal)
+
+    def _dots(self, result: Result, lines: Mapping[str, float | None]) -> Any:
+        known, nominal = _computed(result.summary, lines)
+        rows = CELL if self.axis and self.factors else None
+        summary = self._with_cells(result.summary, ",\n" if rows else ", ")
+        return dots_plot(summary, measure=known, y=self.axis or CELL, rows=rows, nominal=nominal)
+
+    def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
+        """Add a column that joins the levels of all factors."""
+        words = pd.Series("", index=frame.index)
+        for at, name in enumerate(self.factors):
+            words += between * (at > 0) + f"{name} = " + frame[name].map(_text)
+        return frame.assign(**{CELL: words.astype(object)})
 
 
 def _text(level: object) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def _computed(
+    summary: pd.DataFrame, lines: Mapping[str, float | None]
+) -> tuple[list[str], dict[str, float] | None]:
+    """The measures, among some, that a summary has, with nominal values."""
+    found = {name: value for name, value in lines.items() if name in {*summary["measure"]}}
+    if not found:
+        raise FigureError(f"the summary has none of {', '.join(lines)}.")
+    return [*found], {name: at for name, at in found.items() if at is not None} or None

@@ -93,9 +93,12 @@ def test_why_is_whole_at_any_width(project, monkeypatch, capsys):
     assert "..." not in capsys.readouterr().out
 
 
-def test_the_table_of_a_sweep_has_estimates(project, capsys):
+def test_the_table_of_a_sweep_has_estimates_and_whether_the_runs_are_alike(project, capsys):
     quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
     assert main(["run", "-m", f"experiment={NAME}", "seed=1,2", "n_rep=100", *quiet]) == 0
     told = capsys.readouterr().out
     assert "measure coverage" in told
     assert "±" in told
+    assert "0 of 48 numbers differ between runs by more than chance" in told
+    page = next((project / "results" / "sweeps").glob("*/index.html")).read_text()
+    assert "0 of 48 numbers differ" in page
