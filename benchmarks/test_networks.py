@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least_alone
-from simstudy.documents.stats.networks.training import (
+from simstudy.documents.stats.networks import (
     ADAM_FLOOR,
     NEWEST,
     VARIANCE_FLOOR,

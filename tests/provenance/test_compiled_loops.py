@@ -4,14 +4,14 @@ import sys
 
 import pytest
 
-from simstudy.documents.stats.bootstrap.losses import resampled_means
-from simstudy.documents.stats.networks.training import ensemble_predictions
+from simstudy.documents.stats.mean_bootstrap import resampled_means
+from simstudy.documents.stats.networks import ensemble_predictions
 from simstudy.provenance import modules
 from simstudy.provenance.fingerprint import changes, fingerprint
 
 LOOPS = {
-    "simstudy.documents.stats.bootstrap._resample_sums": (resampled_means, "sums[c] / n_obs"),
-    "simstudy.documents.stats.networks._epochs": (ensemble_predictions, "plan.newest * (mean"),
+    "simstudy.documents.stats._resample_sums": (resampled_means, "sums[c] / n_obs"),
+    "simstudy.documents.stats._epochs": (ensemble_predictions, "plan.newest * (mean"),
 }
 
 

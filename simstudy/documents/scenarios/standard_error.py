@@ -8,7 +8,7 @@ import numpy as np
 from simstudy.design import Columns
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.stats.bootstrap.losses import bootstrap_variance, ideal_variance
+from simstudy.documents.stats.mean_bootstrap import bootstrap_variance, ideal_variance
 from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, relative_bias
 from simstudy.provenance.streams import Streams
