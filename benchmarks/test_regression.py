@@ -15,7 +15,7 @@ from benchmarks.timing import least_alone, seconds
 from experiments.bootstrap_se import BootstrapSe
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.regression import RegressionTrial
-from simstudy.documents.stats.bootstrap.losses import bootstrap_variance, ideal_variance
+from simstudy.documents.stats.mean_bootstrap import bootstrap_variance, ideal_variance
 from simstudy.documents.stats.models.least_squares import fit_least_squares
 from simstudy.documents.stats.models.trial import stage_of_errors
 from simstudy.provenance.streams import Streams

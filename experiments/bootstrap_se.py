@@ -26,7 +26,7 @@ from simstudy.design import Columns, grid
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.regression import LinearConfig
-from simstudy.documents.stats.bootstrap.losses import bootstrap_variance, ideal_variance
+from simstudy.documents.stats.mean_bootstrap import bootstrap_variance, ideal_variance
 from simstudy.errors import DesignError
 from simstudy.figures import (
     agreement_plot,

@@ -22,7 +22,7 @@ def test_here_arrays_of_other_shapes_are_refused():
 def test_in_a_run_nothing_is_checked():
     code = (
         "import numpy as np; "
-        "from simstudy.documents.stats.models.risk import folded_normal_mean as mean; "
+        "from simstudy.documents.dgps.linear import folded_normal_mean as mean; "
         "assert mean.__annotations__['return'].__origin__ is np.ndarray; mean(0.0, 1)"
     )
     assert imported_by(code, ("jaxtyping",)) == []

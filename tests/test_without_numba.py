@@ -1,4 +1,4 @@
-"""A study of one's own needs no compiler; a study with compiled kernels says what it needs."""
+"""A study of one's own needs no compiler; a study with compiled loops says what it needs."""
 
 import numpy as np
 import pandas as pd
@@ -92,11 +92,13 @@ def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
     assert (tmp_path / "two_stage" / "summary.parquet").exists()
 
 
-def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):
-    settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
-    done = without_numba(ROOT, "run", "experiment=regression_trial", *settings)
+def test_a_study_with_compiled_loops_says_in_one_line_what_to_install(tmp_path):
+    """And the others of the same command run."""
+    words = ("experiment=regression_trial,umbrella_rank", "figures=false", f"out={tmp_path}")
+    done = without_numba(ROOT, "run", "-m", *words, *SETTINGS)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("regression_trial: ")
-    assert "pip install 'simstudy[kernels]'" in done.stderr
-    assert not [*tmp_path.rglob("*.parquet")]
+    assert done.stderr.startswith("RegressionTrial(")
+    assert "No module named 'numba'. Install it: pip install 'simstudy[kernels]'" in done.stderr
+    assert not [*(tmp_path / "regression_trial").rglob("*.parquet")]
+    assert (tmp_path / "umbrella_rank" / "summary.parquet").exists()

@@ -29,7 +29,7 @@ from simstudy.documents.scenarios.predictions import (
     TrueNulls,
     Truth,
 )
-from simstudy.documents.stats.networks.training import Network, Training
+from simstudy.documents.stats.networks import Network, Training
 from simstudy.errors import ConfigError
 from simstudy.options import option
 from simstudy.study import Rules, Study

@@ -15,7 +15,7 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.linear import Regression
-from simstudy.documents.stats.bootstrap.losses import resampled_means
+from simstudy.documents.stats.mean_bootstrap import resampled_means
 from simstudy.documents.stats.models.least_squares import Predictions, fit_each
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import (

@@ -19,7 +19,7 @@ from simstudy.documents.dgps.friedman import Friedman, Sample
 from simstudy.documents.scenarios.models import Model
 from simstudy.documents.stats.compatible import ESTIMATORS, fisher
 from simstudy.documents.stats.models.least_squares import fit_each
-from simstudy.documents.stats.networks.training import Network, Training, ensemble_predictions
+from simstudy.documents.stats.networks import Network, Training, ensemble_predictions
 from simstudy.documents.stats.predictive import Normal, centered, fitted, log_p_value, mean_crps
 from simstudy.errors import DesignError
 from simstudy.measures import Measure, mean

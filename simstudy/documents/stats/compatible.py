@@ -33,7 +33,7 @@ TOLERANCE = 1e-6
 STEP_LIMIT = 200
 N_TRIANGLES = 100
 START = [0, 1, 3, 10, 30, 100]  # the uniform and triangles: near enough to save half of the steps
-NEARLY_NONE = np.nextafter(-1.0, 0.0)  # of a density is left
+MAX_LOSS = np.nextafter(-1.0, 0.0)  # relative change of a density: its log stays finite
 
 
 # ---------------------------------------------------------------- combined p-values, in logs
@@ -228,7 +228,7 @@ def _convex_share(p: PValues) -> float:
         move = optimize.nnls(rows, target)[0]
         move = move / move.sum() - weights[used]
         change, step = move @ densities[used] / mixture, 1.0
-        while np.log1p(np.maximum(step * change, NEARLY_NONE)).sum() < step * change.sum() / 3:
+        while np.log1p(np.maximum(step * change, MAX_LOSS)).sum() < step * change.sum() / 3:
             step /= 2
         weights[used] = np.maximum(weights[used] + step * move, 0.0)
         mixture = mixture * (1 + step * change)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients
+from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, folded_normal_mean
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.stats.models.least_squares import LinearFit, fit_least_squares
-from simstudy.documents.stats.models.risk import folded_normal_mean
 from simstudy.errors import DesignError
 from tests.documents.stats.draws import rng_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch

@@ -8,14 +8,14 @@ import numpy as np
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios import models
 from simstudy.documents.scenarios.models import Model, ModelTrial, try_model
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
+from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.documents.stats.models.least_squares import fit_each, fit_least_squares
 from simstudy.documents.stats.models.metrics import MAE, MSE, R2, tweedie_deviance
 from simstudy.provenance.scenario_id import identity
 from tests.documents.scenarios.draws import streams
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 from tests.documents.stats.models.test_metrics import estimate
+from tests.documents.stats.resample_indices import bootstrap_indices
 from tests.support import assert_within_mcse
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)

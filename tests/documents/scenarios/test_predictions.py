@@ -22,7 +22,7 @@ from simstudy.documents.scenarios.predictions import (
     residual_sd,
 )
 from simstudy.documents.stats.compatible import ESTIMATORS
-from simstudy.documents.stats.networks.training import Network, Training, ensemble_predictions
+from simstudy.documents.stats.networks import Network, Training, ensemble_predictions
 from simstudy.provenance.scenario_id import identity
 from tests.documents.scenarios.draws import streams
 from tests.documents.stats.models.linear_models import LinearRegression

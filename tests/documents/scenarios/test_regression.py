@@ -14,11 +14,11 @@ from simstudy.documents.scenarios.regression import (
     METRICS,
     RegressionTrial,
 )
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
+from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.study import Study
 from tests.documents.scenarios.draws import streams
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression
+from tests.documents.stats.resample_indices import bootstrap_indices
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}

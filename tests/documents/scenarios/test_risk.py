@@ -5,10 +5,10 @@ import pytest
 
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_risk import RegressionRisk
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
+from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from tests.documents.scenarios.draws import streams
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression
+from tests.documents.stats.resample_indices import bootstrap_indices
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 metrics = pytest.importorskip("sklearn.metrics")

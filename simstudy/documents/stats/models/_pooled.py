@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float, Int
-from simstudy.documents.stats.bootstrap.losses import plain_resampled_means
+from simstudy.documents.stats.mean_bootstrap import plain_resampled_means
 from simstudy.documents.stats.models import metrics
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import Stage, stage_of_metric

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.bootstrap.losses import (
+from simstudy.documents.stats.mean_bootstrap import (
     inner_variances,
     means_of_streams,
     replicate_seeds,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from simstudy.documents.stats.bootstrap.losses import (
+from simstudy.documents.stats.mean_bootstrap import (
     plain_resampled_means,
     replicate_seeds,
     resampled_means,
@@ -22,8 +22,8 @@ from simstudy.documents.stats.models.metrics import (
     tweedie_deviance,
 )
 from simstudy.documents.stats.models.trial import stage_of_metric
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.draws import rng_at
+from tests.documents.stats.resample_indices import bootstrap_indices
 
 EPS = float(np.finfo(float).eps)
 K = 1.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from simstudy.documents.stats.bootstrap.losses import replicate_seeds
+from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.documents.stats.models.trial import (
     NO_SPREAD,
     NOT_FINITE,
@@ -15,9 +15,9 @@ from simstudy.documents.stats.models.trial import (
     stage_of_errors,
     verdict,
 )
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.draws import rng_at
 from tests.documents.stats.replayed import replayed
+from tests.documents.stats.resample_indices import bootstrap_indices
 
 K = 1.5
 ERRORS = rng_at(5).normal(size=(2, 30))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.documents.stats.networks.training import (
+from simstudy.documents.stats.networks import (
     ADAM_FLOOR,
     FIRST_DECAY,
     NEWEST,

@@ -109,7 +109,7 @@ class Trainer:
 
     def epoch(self, order: Int[np.ndarray, "network draw"]) -> None:
         """Train for one pass over each network's observations, in its own order."""
-        from simstudy.documents.stats.networks import _epochs
+        from simstudy.documents.stats import _epochs
 
         ends = self.training.batch_ends(order.shape[1])
         _epochs.epoch(
@@ -121,7 +121,7 @@ class Trainer:
 
     def predict(self) -> Float[np.ndarray, "network obs"]:
         """Predictions of every observation by each network, standardised as the response was."""
-        from simstudy.documents.stats.networks import _epochs
+        from simstudy.documents.stats import _epochs
 
         found = np.empty((len(self.values), len(self.features)))
         by_feature = np.ascontiguousarray(self.features.T)
@@ -130,7 +130,7 @@ class Trainer:
 
 
 def _planned(weights: Weights) -> Any:
-    from simstudy.documents.stats.networks import _epochs
+    from simstudy.documents.stats import _epochs
 
     sizes = np.array([weights[0].shape[1], *(layer.shape[2] for layer in weights)])
     return _epochs.Plan(

@@ -4,7 +4,8 @@ The numbers of a unit lie side by side, an observation each, so sums over the in
 taken for many observations at once. Sums over observations may be taken in any order (`reassoc`),
 and products that are added may be fused: in double precision that moves a prediction by roundings.
 
-What is compiled stays on disk until this file changes: it uses nothing of other files of ours.
+numba's cache on disk is renewed when this file changes, so no compiled function may call a function
+or read a constant of another file.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
@@ -197,7 +198,7 @@ def epoch(plan: Plan, x: Float[np.ndarray, "obs feature"], y: Vector, order: Row
           ends: Int[np.ndarray, " end"], values: Parameters, first: Parameters,
           second: Parameters, running: Float[np.ndarray, "network moment unit"], n_step: int,
           learning_rate: float) -> None:  # fmt: skip
-    """A pass of each network over all batches of its own order."""
+    """Train each network for one pass over its batches, in its order."""
     n_unit, n_out = plan.sizes[:-1].sum(), plan.sizes[1:].sum()
     gradient = np.empty(values.shape[1])
     for k in range(order.shape[0]):

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from simstudy.documents.stats.bootstrap import losses as bootstrap
-from simstudy.documents.stats.bootstrap.losses import (
+from simstudy.documents.stats import mean_bootstrap as bootstrap
+from simstudy.documents.stats.mean_bootstrap import (
     bootstrap_variance,
     ideal_variance,
     inner_variances,
@@ -15,8 +15,8 @@ from simstudy.documents.stats.bootstrap.losses import (
     replicate_seeds,
     resampled_means,
 )
-from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.draws import rng_at
+from tests.documents.stats.resample_indices import bootstrap_indices
 
 
 def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:
@@ -27,7 +27,7 @@ def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarra
 
 @pytest.mark.parametrize("n_obs", [1, 2, 31, 32, 1000, 2**16 + 1])
 def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs):
-    from simstudy.documents.stats.bootstrap._resample_sums import fill_indices
+    from simstudy.documents.stats._resample_sums import fill_indices
 
     compiled = np.empty((3, n_obs), np.uint32)
     fill_indices(np.uint64(2**64 - 12345), compiled)

@@ -5,7 +5,8 @@ Random indices come from a counter: word w of a stream is splitmix64 of `seed + 
 `integers`. Half a word gives an index by Lemire's (2019) multiplication without its refusals: the
 probability of an index is off by less than n / 2^32 of itself.
 
-What is compiled stays on disk until this file changes: it uses nothing of other files of ours.
+numba's cache on disk is renewed when this file changes, so no compiled function may call a function
+or read a constant of another file.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"

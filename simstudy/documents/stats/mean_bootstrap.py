@@ -23,7 +23,7 @@ def means_of_streams(
     values: Float[np.ndarray, "rep obs column"], seeds: UInt64[np.ndarray, "rep 2"], n_boot: int
 ) -> Float[np.ndarray, "rep boot column"]:
     """`resampled_means` of the streams that these words start."""
-    from simstudy.documents.stats.bootstrap import _resample_sums as compiled
+    from simstudy.documents.stats import _resample_sums as compiled
 
     means = np.empty((len(values), values.shape[2], n_boot))
     columns = np.ascontiguousarray(values.transpose(0, 2, 1), float)
@@ -67,7 +67,7 @@ def inner_variances(
 
 
 def _indices(seed: np.uint64, n_resample: int, n_obs: int) -> Int[np.ndarray, "resample obs"]:
-    from simstudy.documents.stats.bootstrap import _resample_sums as compiled
+    from simstudy.documents.stats import _resample_sums as compiled
 
     drawn = np.empty((n_resample, n_obs), np.uint32)
     compiled.fill_indices(seed, drawn)

@@ -8,15 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simstudy.documents.stats.networks import training
-from simstudy.documents.stats.networks.training import (
+from simstudy.documents.stats import networks as training
+from simstudy.documents.stats.networks import (
     VARIANCE_FLOOR,
     Network,
     Trainer,
     Training,
     ensemble_predictions,
 )
-from tests.documents.stats.networks.plain import PlainNetwork
+from tests.documents.stats.plain_network import PlainNetwork
 from tests.support import ROOT, assert_caught, assert_within_mcse
 
 N_OBS, N_TRAIN, N_FEATURE, N_NETWORK, N_EPOCH = 60, 40, 4, 3, 6
@@ -170,7 +170,7 @@ def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
 
 # ---------------------------------------------------------------- on other processors
 SHOWN = """
-from tests.documents.stats.networks.test_training import long_training
+from tests.documents.stats.test_networks import long_training
 print(*long_training())
 """
 

@@ -1,1 +1,0 @@
-"""Bootstraps of mean losses and of quantiles: exact, double, and by resampling."""

@@ -1,1 +1,0 @@
-"""Small neural networks, many of them trained side by side."""
