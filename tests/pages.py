@@ -100,7 +100,9 @@ def figures_of(module: ModuleType) -> dict[str, ggplot]:
     """
     made = {name: made for name, made in vars(module).items() if isinstance(made, ggplot)}
     result = vars(module).get("result")
-    names = result.details.figures if isinstance(result, Result) else ()
+    if not isinstance(result, Result):
+        return made
+    names = result.details.figures
     return made | {f"{result.plan.name}_{name}": result.figure(name) for name in names}
 
 

@@ -121,11 +121,11 @@ def exact(counts, **index):
 def over_p(result):
     p = np.linspace(0.02, 0.98, 961)
     theory = exact([Count(50, each) for each in p], p=p)
-    shown = {"panel": "method", "nominal": 0.95, "exact": theory, "joined": False}
+    shown = {"panel": "method", "nominal": 0.95, "exact": False, "joined": False}
     figure = measure_curves(result.select(n=50).drop(columns="n"), x="p", y="coverage", **shown)
-    on_top = theory.assign(panel=in_order(theory["method"], {name: name for name in METHODS}))
-    line = p9.geom_line(p9.aes("p", "exact"), on_top, size=0.4, inherit_aes=False)
-    words = "50 observations. Each interval has a scale of its own."
+    exact_by = theory.assign(panel=in_order(theory["method"], {name: name for name in METHODS}))
+    line = p9.geom_line(p9.aes("p", "exact"), exact_by, size=0.35, inherit_aes=False)
+    words = f"{captions.LINES} 50 observations. Each interval has a scale of its own."
     return (
         captions.add_words(figure, words)
         + line

@@ -185,9 +185,8 @@ def _by_shift(result: Result, words: Mapping[str, str]) -> pd.DataFrame:
     kinds = zip(found["correlation"], found["n_together"], strict=True)
     said = [_dependence(correlation, size) for correlation, size in kinds]
     order = {name: name for name in dict.fromkeys(said)}
-    return found.assign(dependence=in_order(said, order)).drop(
-        columns=["correlation", "n_together"]
-    )
+    found = found.assign(dependence=in_order(said, order))
+    return found.drop(columns=["correlation", "n_together", "n_prediction", "spread"])
 
 
 def _dependence(correlation: float, n_together: int) -> str:

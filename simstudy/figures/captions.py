@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design.reprs import from_to
+from simstudy.figures.frame import factors_of
 from simstudy.lazy import p9, pd
 
 PER_INCH = 18  # characters of a caption per inch, at 7.2 points
@@ -74,10 +75,12 @@ def notes(rows: pd.DataFrame) -> list[str]:
     return [*said, format_warned(rows)]
 
 
-def format_fixed(rows: pd.DataFrame, names: Iterable[str]) -> str:
-    """The setting of a figure: the factors with one level in it, such as "n = 50, effect = 1."."""
+def format_fixed(rows: pd.DataFrame, *shown: str | None) -> str:
+    """The setting: factors with one level that no role shows, such as "n = 50, effect = 1."."""
     found = {}
-    for name in names:
+    for name in factors_of(rows):
+        if name in shown:
+            continue
         levels = rows[name].dropna().astype(str).unique()
         if len(levels) == 1 and rows[name].notna().all():
             value = rows[name].iloc[0]

@@ -139,7 +139,7 @@ def measure_curves(
                 captions.dashed_at(levels["nominal"], dashed),
                 captions.APART * bool(colored and dodge and is_number(drawn["x"])),
                 format_hidden(*places, free_y=own_scales),
-                captions.format_fixed(found, _unmapped(found, x, *mapped.values())),
+                captions.format_fixed(found, x, *mapped.values()),
                 *notes(drawn),
             ),
         )
@@ -155,11 +155,6 @@ def _positions(
     else:
         place = rows["x"].cat.codes + width * _turn(rows)
     return rows, place, rows["estimate"]
-
-
-def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
-    """The factors that no role of a figure shows."""
-    return [name for name in factors_of(rows) if name not in mapped]
 
 
 def _with_measure_mapped(

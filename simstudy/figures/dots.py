@@ -106,16 +106,11 @@ def dots_plot(
             y="",
             caption=caption(
                 *_sentences(drawn, published, levels, in_figures),
-                captions.format_fixed(found, _unmapped(found, *mapped.values())),
+                captions.format_fixed(found, *mapped.values()),
                 *notes(drawn),
             ),
         )
     )
-
-
-def _unmapped(rows: pd.DataFrame, *mapped: str | None) -> list[str]:
-    """The factors that no role of a figure shows."""
-    return [name for name in factors_of(rows) if name not in mapped]
 
 
 def _placed(
@@ -299,7 +294,7 @@ def trade_off_plot(
                 captions.BARS,
                 captions.dashed_at((nominal or {}).values(), dashed),
                 format_hidden(drawn, drawn["estimate_x"], drawn["estimate_y"]),
-                captions.format_fixed(found, _unmapped(found, *mapped.values())),
+                captions.format_fixed(found, *mapped.values()),
                 *notes(found),
             ),
         )

@@ -49,10 +49,12 @@ def _wrap(text: Any) -> bool:
     side = "width" if title.position == "top" else "height"
     room = getattr(title.ax.bbox, side) - 2 * MARGIN * text.get_figure().dpi / 72
     before = text.get_text()
-    n_letters = max(map(len, before.split("\n")))
+    split = before.split("\n")
+    n_letters = max(map(len, split))
     while n_letters > 1 and getattr(text.get_window_extent(), side) > room:
         n_letters -= 1
-        text.set_text("\n".join(textwrap.fill(line, n_letters) for line in before.split("\n")))
+        lines = (textwrap.fill(line, n_letters, break_on_hyphens=False) for line in split)
+        text.set_text("\n".join(lines))
         text.set_va("center")
     return bool(text.get_text() != before)
 

@@ -156,7 +156,8 @@ def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: boo
 def _share(values: pd.Series) -> pd.Series:
     """Positions as shares of an axis that fits them."""
     span = float(values.max() - values.min())
-    return 0.9 * (values - values.min()) / (span or 1.0)
+    share: pd.Series = 0.9 * (values - values.min()) / (span or 1.0)
+    return share
 
 
 def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
