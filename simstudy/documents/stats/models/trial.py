@@ -117,7 +117,7 @@ def stage_of_metric(
     n_boot: int,
     resample: Callable[..., Float[np.ndarray, "rep boot column"]],
 ) -> Stage:
-    """The stage of one metric by its moments; `resample` is one of `bootstrap.losses`.
+    """The stage of one metric by its moments; `resample` is one of `mean_bootstrap`.
 
     If more is better, losses are minus the metric: so is k.
     """
