@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 
 import simstudy
-from simstudy.design import DrawsData, HasExact, Simulates
 from tests.support import ROOT
 from website.api import API_BLOCK, reexported_names
 
@@ -30,7 +29,7 @@ HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", re.MULTILINE)
 PROPERTY = (property, cached_property)
 METHOD = (FunctionType, classmethod, staticmethod, *PROPERTY)
-PROTOCOLS = (Simulates, DrawsData, HasExact)  # whose methods scenarios need not describe again
+OF_SCENARIOS = {"simulate", "draw", "exact"}  # methods that `Scenario` describes
 
 
 def api_modules() -> list[str]:
@@ -58,8 +57,9 @@ def methods(kind: type) -> dict[str, Any]:
     """Public methods and properties that a class defines, and nothing above it describes."""
     here = vars(sys.modules[kind.__module__]).values()
     protocols = [each for each in here if getattr(each, "_is_protocol", False)]
-    above = [each for each in (*kind.__mro__[1:], *protocols, *PROTOCOLS) if each is not kind]
+    above = [each for each in (*kind.__mro__[1:], *protocols) if each is not kind]
     described = {name for known in above for name, each in vars(known).items() if each.__doc__}
+    described |= OF_SCENARIOS
     stated = {name for one in kind.__mro__ for name in inspect.get_annotations(one)}
     return {
         name: vars(kind)[name]

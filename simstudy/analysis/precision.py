@@ -8,7 +8,7 @@ its stop, (1 - p) / n.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from simstudy.analysis.estimates import Target
@@ -52,36 +52,6 @@ def _next_size(n: int, ratio: float, block_size: int, ceiling: int) -> int:
     growth = min(MARGIN * ratio * ratio, FASTEST_GROWTH)  # a power would raise what overflows
     blocks = max(math.ceil(n * growth / block_size), n // block_size + 1)
     return min(blocks * block_size, ceiling)
-
-
-def grown_until_precise(
-    sizes: Mapping[str, int],
-    targets: Sequence[Target],
-    result_of: Callable[[Mapping[str, int]], Result],
-    draw: Callable[[Mapping[str, int]], None],
-    *,
-    ceiling: int,
-) -> Mapping[str, int]:
-    """Draw in rounds until every scenario is precise enough or at its maximum.
-
-    Parameters
-    ----------
-    sizes
-        Replicates that are there, by scenario key.
-    """
-    while targets:
-        result = result_of(sizes)
-        larger = next_sizes(
-            sizes,
-            precision_ratios(result, targets),
-            block_size=result.plan.block_size,
-            ceiling=ceiling,
-        )
-        if larger == sizes:
-            break
-        sizes = larger
-        draw(sizes)
-    return sizes
 
 
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:

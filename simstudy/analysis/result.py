@@ -56,7 +56,7 @@ SUMMARY = "summary"  # the table that every study has
 
 
 def measure_context(plan: Plan) -> MeasureContext:
-    """What measures may need to know of a study."""
+    """Facts about a study that its measures may need."""
     from simstudy.measures import MeasureContext
 
     return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)

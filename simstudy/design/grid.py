@@ -10,19 +10,15 @@ import numpy as np
 from simstudy.design.reprs import format_factors, format_scenarios
 from simstudy.errors import DesignError, in_one_line, nearest, writable
 from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash, typed
-from simstudy.provenance.streams import Streams
 
 __all__ = [
     "AnyScenario",
     "Columns",
-    "DrawsData",
     "Exact",
     "Grid",
-    "HasExact",
     "PlainFactor",
     "Scenario",
     "ScenarioT",
-    "Simulates",
     "ZippedFactors",
     "check_distinct",
     "grid",
@@ -34,78 +30,28 @@ Columns = Mapping[str, np.ndarray]
 """Columns of a block, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
 
 
-@runtime_checkable
-class Scenario(Protocol):
-    """One point of the design: a frozen dataclass whose fields are the factors.
-
-    It draws and analyses replicates (`Simulates`), or draws data for the study's methods
-    (`DrawsData`). It may also have exact values of measures (`HasExact`).
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
-
-
-@runtime_checkable
-class Simulates(Scenario, Protocol):
-    """A scenario that draws and analyses its own data."""
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        """Draw and analyse replicates.
-
-        Parameters
-        ----------
-        streams
-            Random streams; `streams("purpose")` returns the generator for a purpose.
-        n_rep
-            Replicates in the block.
-
-        Returns
-        -------
-        Columns
-            Columns `(rep,)` or `(rep, *axes)`, by name; NaN if a replicate failed.
-        """
-        ...
-
-
-@runtime_checkable
-class DrawsData(Scenario, Protocol):
-    """A scenario that draws data, which the study's methods analyse."""
-
-    def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
-        """Draw the data of replicates.
-
-        Parameters
-        ----------
-        streams
-            Random streams; `streams("purpose")` returns the generator for a purpose.
-        n_rep
-            Replicates in the block.
-
-        Returns
-        -------
-        Mapping[str, Any]
-            Arrays `(rep, ...)`, or constants, by name.
-        """
-        ...
-
-
 Exact = Mapping[str, float | np.ndarray]
 """Exact values by the measures' names: a number, or an array over the axes."""
 
 
 @runtime_checkable
-class HasExact(Protocol):
-    """A scenario with exact values of some measures."""
+class Scenario(Protocol):
+    """One point of the design: a frozen dataclass whose fields are the factors.
 
-    def exact(self) -> Exact:
-        """Return exact values of measures, in their units.
+    Its class has one of the first two methods, and may have the third:
 
-        Returns
-        -------
-        Exact
-            Numbers or arrays over the axes, by measure; NaN in cells without an exact value.
-        """
-        ...
+    - `simulate(streams, n_rep)` draws and analyses replicates. It returns columns by name, each
+      `(rep,)` or `(rep, *axes)`, with NaN if a replicate failed.
+    - `draw(streams, n_rep)` draws data, which the study's methods analyse. It returns arrays
+      `(rep, ...)`, or constants, by name. `draw_one(rng)` draws one data set instead.
+    - `exact()` returns exact values of measures, in their units, by measure: numbers or arrays over
+      the axes, with NaN in cells without an exact value.
+
+    `streams("purpose")` returns the generator for a purpose; `n_rep` is the number of replicates in
+    the block.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
 
 
 ScenarioT = TypeVar("ScenarioT", bound=Scenario)

@@ -5,8 +5,8 @@ generators, and draws in another order. So the comparison finds numbers that dep
 other than the streams, the order of sets, the time, the network, or blocks that were drawn before.
 
 In a run of fewer than five blocks, block means cannot be compared. So a pilot of twenty small
-blocks of each scenario class and each method is drawn in that process, at addresses of its own, and
-is not stored. The means are put through the test of a long run.
+blocks of each scenario class and each method is drawn in that process, at other addresses, and is
+not stored. The means are put through the test of a long run.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OVER = "its time was over"
 
 Digests = Mapping[str, str]
 """Hashes of a block's columns, by name."""
-Draw = Callable[[bytes, float], "Answer"]
+Draw = Callable[[bytes], "Answer"]
 
 
 class Repeated(NamedTuple):
@@ -106,7 +106,7 @@ class _Order(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the other process found; None and the reason if drawing failed or took too long."""
+    """Findings of the other process; None and the reason if drawing failed or took too long."""
 
     found: Any
     seconds: float
@@ -119,7 +119,7 @@ class Turns:
     Parameters
     ----------
     draw
-        Function of an order in the other process, for `in_other_process`.
+        Function of a packed order, which is called in the other process.
     seconds
         Processor time for all of them.
     for_more
@@ -156,7 +156,7 @@ class Turns:
     def ask(self, order: Any) -> Answer | None:
         """Have an order drawn; None if no further one can be."""
         try:
-            answer = self.draw(executors.packed(order), order.seconds)
+            answer = in_other_process(self.draw, executors.packed(order), order.seconds)
         except Exception as error:  # the study cannot be sent, the process has ended or hangs
             self.why = self.why or describe(error) or "it took too long"
             self._has_ended = True
@@ -199,13 +199,8 @@ def check_repeatable(
     block_seconds
         Time for a block, by key.
     """
-    turns = Turns(
-        plan,
-        keys,
-        lambda *order: in_other_process(_digests_here, *order),
-        max(MIN_SECONDS, PART_OF_RUN * run_seconds),
-        max(MORE_SECONDS, PART_OF_RUN * run_seconds),
-    )
+    seconds = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
+    turns = Turns(plan, keys, _digests_here, seconds, max(MORE_SECONDS, PART_OF_RUN * run_seconds))
     found: dict[str, list[str]] = {}
     for key in turns:
         drawn = _order(plan, store, key, code, turns, block_seconds.get(key, 0.0))
@@ -501,13 +496,8 @@ def draw_pilot(
         for key in keys
         if store.n_blocks(key) < MIN_BLOCKS and not is_deterministic(plan.keys[key])
     ]
-    turns = Turns(
-        plan,
-        short,
-        lambda *order: in_other_process(_tests_here, *order),
-        seconds,
-        seconds if math.isinf(seconds) else PART_OF_RUN * run_seconds,
-    )
+    for_more = seconds if math.isinf(seconds) else PART_OF_RUN * run_seconds
+    turns = Turns(plan, short, _tests_here, seconds, for_more)
     unseen = dict[str, None]()
     tests: list[tuple[Spread, float]] = []
     sizes: list[int] = []

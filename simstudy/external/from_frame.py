@@ -40,7 +40,7 @@ from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.measures.core import bind
-from simstudy.output.manifest import explain_folder
+from simstudy.output.manifest import write_unpublished
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP
@@ -183,7 +183,7 @@ def from_frame(
         repeat_command=call,
     )
     result = Result(details)
-    explain_folder(result)
+    write_unpublished(result)
     for text in warnings:
         warn(text, stacklevel=2)
     return result

@@ -158,7 +158,7 @@ def digest_of_summary(summary: pd.DataFrame) -> str:
     return whole.hexdigest()[:32]
 
 
-def explain_folder(result: Result) -> None:
+def write_unpublished(result: Result) -> None:
     """Write the scenarios, the cells and a manifest to the folder of the blocks.
 
     The tables of replicates of other software, which no store holds, are written as well. Nothing
@@ -174,7 +174,7 @@ def explain_folder(result: Result) -> None:
         return
     with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST) or {}
-        if (previous and not is_unpublished(previous)) or _is_explained(folder, result):
+        if (previous and not is_unpublished(previous)) or _is_written(folder, result):
             return
         clear_outputs(folder)
         is_external = bool(result.details.repeat_command)
@@ -186,7 +186,7 @@ def explain_folder(result: Result) -> None:
         write_manifest(folder, content)
 
 
-def _is_explained(folder: Place, result: Result) -> bool:
+def _is_written(folder: Place, result: Result) -> bool:
     """Whether a folder explains a result that drew nothing, so that it is only read."""
     if result.outcome.n_blocks or result.outcome.notes:
         return False

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.analysis.precision import grown_until_precise
+from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.analysis.replicates import StoredReplicates
 from simstudy.analysis.result import Result, ResultParts, warnings_of_measures
 from simstudy.atomic_files import read_json
@@ -109,13 +109,14 @@ def _draw(
         if options.redraw:
             _draw_again(options, plan, loop, sizes)
         loop.draw(plan.unit_sizes(sizes), options.share)
-        grown = grown_until_precise(
-            sizes,
-            options.targets(study),
-            partial(result_of, study, plan, folder, loop.stats),
-            lambda more: loop.draw(plan.unit_sizes(more)),
-            ceiling=options.max_rep,
-        )
+        grown, targets = sizes, options.targets(study)
+        while targets:
+            ratios = precision_ratios(result_of(study, plan, folder, loop.stats, grown), targets)
+            before = grown
+            grown = next_sizes(grown, ratios, block_size=plan.block_size, ceiling=options.max_rep)
+            if grown == before:
+                break
+            loop.draw(plan.unit_sizes(grown))
     except OutOfTime as stop:
         n_blocks = blocks_of_each(plan, folder.store)
         least = min(n_blocks.values())

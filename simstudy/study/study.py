@@ -179,9 +179,9 @@ class Study(StudySpec):
         result = run(self, asked)
         warn_of(result, asked, stacklevel=2)
         if asked.is_all and result.folder is not None:
-            from simstudy.output.manifest import explain_folder
+            from simstudy.output.manifest import write_unpublished
 
-            explain_folder(result)
+            write_unpublished(result)
         return result
 
     def partial_result(
