@@ -145,6 +145,8 @@ class StoredReplicates:
         Threads may call this at the same time.
         """
         n_bytes = sum(column.nbytes for column in columns.values())
+        if n_bytes > CACHE_BYTES // 4:  # memory is bounded by the columns of one scenario
+            return
         if self._n_bytes + n_bytes > CACHE_BYTES:
             self._recent, self._n_bytes = {}, 0
         self._n_bytes += n_bytes
