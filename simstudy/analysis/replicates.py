@@ -145,10 +145,10 @@ class StoredReplicates:
         Threads may call this at the same time.
         """
         n_bytes = sum(column.nbytes for column in columns.values())
-        if n_bytes > CACHE_BYTES // 4:  # memory is bounded by the columns of one scenario
-            return
         if self._n_bytes + n_bytes > CACHE_BYTES:
             self._recent, self._n_bytes = {}, 0
+        if n_bytes > CACHE_BYTES // 2:  # one scenario, or few, of very many replicates
+            return
         self._n_bytes += n_bytes
         for at, key in enumerate(keys):
             rows = slice(at * n_rep, (at + 1) * n_rep)
