@@ -285,6 +285,40 @@ def _write_share(
     write_record(folder, label, provenance, RunRecord(spent, Times(moment, moment)))
 
 
+# ---------------------------------------------------------------- large runs
+RUNS = ((1000, 1000), (10_000, 1000), (100_000, 1000), (1, 10**6), (1, 10**7))
+"""Numbers of scenarios, and of replicates of each."""
+
+
+def run_table(sizes: Sequence[tuple[int, int]] = RUNS) -> str:
+    """What runs of more and more scenarios or replicates take, each in a process of its own.
+
+    Straight lines: what a thousand rows take is the same in every line of one kind.
+    """
+    rows = []
+    for n_scenarios, n_rep in sizes:
+        found = python("-m", "benchmarks.scale", "--run", str(n_scenarios), str(n_rep)).split()
+        drawn, again, memory = map(float, found)
+        each = 1e6 * drawn / (n_scenarios * n_rep)
+        shown = [f"{drawn:.1f} s", f"{each:.2f} µs", f"{again:.1f} s", f"{memory:,.0f} MB"]
+        rows.append([f"{n_scenarios:,}", f"{n_rep:,}", *shown])
+    head = ["scenarios", "replicates of each", "run and summary", "a replicate", "the same again"]
+    return table([*head, "memory"], rows)
+
+
+def large_run(n_scenarios: int, n_rep: int) -> tuple[float, float, float]:
+    """Seconds of a run with its summary, and of the same again; megabytes beyond the start's."""
+    from benchmarks.test_engine import tiny
+
+    study, before = tiny(n_scenarios, 1000), _peak_memory()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run() -> None:
+            assert len(study.run(n_rep, out=folder, progress=False, **INLINE).summary)
+
+        return cost(run, 1), cost(run, 1), _peak_memory() - before
+
+
 # ---------------------------------------------------------------- one parent, many workers
 class Finished(Executor):
     """A thousand workers that finish at once: what remains is the time of the parent.
@@ -351,9 +385,13 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--join"]:
         print(*join_shares(*map(int, arguments[1:])))
         return
+    if arguments[:1] == ["--run"]:
+        print(*large_run(*map(int, arguments[1:])))
+        return
+    runs = "Runs of a mean of a few normals in blocks of 1,000, in one process:"
     parent = "One process that hands out tasks to workers that finish at once:"
     shares = "An array of shares, simulated in one process, and joined on one core:"
-    parts = [cost_table(), parent, parent_table(), shares, share_table()]
+    parts = [cost_table(), runs, run_table(), parent, parent_table(), shares, share_table()]
     print_or_put("\n\n".join(parts), arguments, "scale")
 
 

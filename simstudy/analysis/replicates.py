@@ -147,10 +147,12 @@ class StoredReplicates:
         n_bytes = sum(column.nbytes for column in columns.values())
         if self._n_bytes + n_bytes > CACHE_BYTES:
             self._recent, self._n_bytes = {}, 0
+        if n_bytes > CACHE_BYTES // 2:  # one scenario, or few, of very many replicates
+            return
         self._n_bytes += n_bytes
         for at, key in enumerate(keys):
             rows = slice(at * n_rep, (at + 1) * n_rep)
-            self._recent |= {(key, name, n_rep): column[rows] for name, column in columns.items()}
+            self._recent.update({(key, n, n_rep): each[rows] for n, each in columns.items()})
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without the cache of columns."""

@@ -47,8 +47,7 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     if not folders:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
     ended = 0
-    for word in folders:
-        folder = _folder(project, word)
+    for folder in [each for word in folders for each in _folders(project, word)]:
         found = verify(
             folder,
             _study_of(project, folder),
@@ -93,13 +92,16 @@ def _value(text: str) -> Any:
         return text
 
 
-def _folder(project: Project, word: str) -> Place:
-    """The folder that a word names: itself, or that of an experiment in results/."""
+def _folders(project: Project, word: str) -> list[Place]:
+    """The folders that a word names: one of a study, all that stand in it, or an experiment's."""
+    from simstudy.store.runs import MANIFEST
+
     named = place_of(word)
     if not isinstance(named, Path) or named.is_dir():
-        return named
+        inner = sorted(path.parent for path in named.glob(f"*/{MANIFEST}"))
+        return [named] if (named / MANIFEST).exists() or not inner else inner
     if word in project.options("experiment"):
-        return place_of(project.root / "results" / word)
+        return [place_of(project.root / "results" / word)]
     raise StoreError(f"{word}: there is no such folder, and no such experiment")
 
 

@@ -269,22 +269,18 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     command += ["--ignored=traditional", "--"]
     command += sorted(path.relative_to(root).as_posix() for path in files)
     here = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
-    asked: dict[str, Any] = {
-        "capture_output": True,
-        "check": True,
-        "timeout": GIT_SECONDS,
-        "env": here,
-    }
     try:
-        lines = subprocess.run(command, **asked).stdout.decode(errors="replace").split("\0")
+        told = subprocess.run(
+            command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
+        ).stdout.decode(errors="replace")
     except (OSError, subprocess.SubprocessError):
         return {}
-    (commit,) = (line.split()[2] for line in lines if line.startswith("# branch.oid"))
+    lines = [line.split(" ") for line in told.split("\0") if line]
+    (commit,) = (words[2] for words in lines if words[1] == "branch.oid")
     n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
-    changed = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[:1] in n_before}
-    modified = sorted(changed)[:MAX_FILES]
-    state = {"commit": None if commit == "(initial)" else commit, "modified": bool(modified)}
-    return {**state, "modified_files": modified} if modified else {**state}
+    changed = sorted(" ".join(w[n_before[w[0]] :]) for w in lines if w[0] in n_before)
+    state = {"commit": None if commit == "(initial)" else commit, "modified": bool(changed)}
+    return state | ({"modified_files": changed[:MAX_FILES]} if changed else {})
 
 
 REPORT, EXPLORER = "report.html", "explore.html"

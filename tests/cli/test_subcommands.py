@@ -177,3 +177,17 @@ def test_a_projects_config_comes_before_the_packages(tmp_path):
 def test_a_key_that_no_command_has_is_refused_in_a_projects_config(tmp_path, refused):
     with with_config(tmp_path, "defaults: [simstudy, _self_]\nsed: 7\n"):
         assert refused("run", "experiment=fine") == "sed is not a setting; did you mean 'seed'?"
+
+
+def test_verify_takes_a_folder_with_the_folders_of_studies(tmp_path):
+    from simstudy.cli.project import Project
+    from simstudy.cli.verification import _folders
+
+    for name in ("b", "a", "unfinished"):
+        (tmp_path / name).mkdir()
+    for name in ("a", "b"):
+        (tmp_path / name / "manifest.json").write_text("{}")
+    project = Project.of(None)
+    assert _folders(project, str(tmp_path)) == [tmp_path / "a", tmp_path / "b"]
+    assert _folders(project, str(tmp_path / "a")) == [tmp_path / "a"]
+    assert _folders(project, str(tmp_path / "unfinished")) == [tmp_path / "unfinished"]
