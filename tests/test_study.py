@@ -116,9 +116,3 @@ def test_an_address_of_another_study_is_refused():
     with pytest.raises(ConfigError, match=r"has no scenario 0123456789abcdef with these settings"):
         study.replay(Address("0123456789abcdef", 3))
     assert set(study.replay(Address(scenario_key(Mean(3)), 130))) >= {"estimate", "truth"}
-
-
-def test_a_block_that_would_split_a_group_is_refused_with_the_nearest_size():
-    with pytest.raises(StudyError, match="nearest that works: block_size=9"):
-        Study("groups", mean_study().scenarios, block_size=10, rules=Rules(group_size=3))
-    assert Study("groups", mean_study().scenarios, block_size=9, rules=Rules(group_size=3))
