@@ -10,7 +10,7 @@ import pytest
 import simstudy
 from simstudy import Rules, Study, from_file, load, publish
 from simstudy.errors import ConfigError, SimstudyError, StoreError, StudyError
-from simstudy.measures import mean, rejection_rate, variance
+from simstudy.measures import mean, variance
 from simstudy.output.report import write_index
 
 
@@ -134,15 +134,6 @@ def test_the_call_that_a_loaded_result_names_draws_the_figure(tmp_path, monkeypa
         assert eval(call, {"study": kept}) is not None
         result = eval(call.partition(".figure")[0], {"study": kept})
         assert (result.outcome.n_blocks, len(result.replicates)) == (0, n_rep)
-
-
-def test_a_search_keeps_its_blocks(tmp_path):
-    power = rejection_rate("reject", name="power")
-    search = study({"m": lambda x: {"reject": x.mean() > 0.5}}, [power])
-    options = {"measure": "power", "target": 0.2, "low": 5, "high": 40, "n_rep": 200}
-    first = search.solve(Trial(), "n", **options, out=tmp_path)
-    assert list(tmp_path.rglob("*.parquet"))
-    assert search.solve(Trial(), "n", **options, out=tmp_path).value == first.value
 
 
 # ---------------------------------------------------------------- tables of others

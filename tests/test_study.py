@@ -119,12 +119,6 @@ def test_an_address_of_another_study_is_refused():
     assert set(study.replay(Address(scenario_key(Mean(3)), 130))) >= {"estimate", "truth"}
 
 
-def test_a_block_that_would_split_a_group_is_refused_with_the_nearest_size():
-    with pytest.raises(StudyError, match="nearest that works: block_size=9"):
-        Study("groups", mean_study().scenarios, block_size=10, rules=Rules(group_size=3))
-    assert Study("groups", mean_study().scenarios, block_size=9, rules=Rules(group_size=3))
-
-
 def test_the_time_limit_of_a_run_goes_before_that_of_the_rules():
     study = replace(mean_study(), rules=Rules(block_seconds=60.0))
     limits = [study.plan(1, seconds).rules.block_seconds for seconds in (None, 5.0)]

@@ -91,6 +91,7 @@ def test_a_sweep_over_a_level_draws_each_job_and_shares_the_data(project, capsys
     assert lenient.sum() > strict.sum() > 0
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_in_any_order(project, capsys):
     assert main(["experiment=levels", "experiment.alpha=0.1", "figures=false"]) == 0
     capsys.readouterr()

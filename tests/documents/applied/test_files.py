@@ -36,17 +36,6 @@ def test_a_file_is_checked_as_its_numbers_are(file):
     assert check.source.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
-    long = tmp_path / "long.csv"
-    rows = [f"{m},p{i},{s}" for m, side in (("new", NEW), ("old", OLD)) for i, s in enumerate(side)]
-    long.write_text("\n".join(["model,prompt,score", *rows]))
-    settings = {"reference": "old", "candidate": "new"}
-    wide = check_table(Table.read(file, AccuracySettings(**settings))).to_dict()
-    told = AccuracySettings(model="model", prompt="prompt", **settings)
-    found = check_table(Table.read(long, told)).to_dict()
-    assert {**found, "notes": wide["notes"]} == wide
-
-
 # ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
 APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
