@@ -347,7 +347,7 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     places = np.unique(np.log10(rows["x"]) if log_x else rows["x"].to_numpy(float))
     if len(places) < 2:
         return 0.1
-    mark = MARK / panel_inches(*panel_grid(rows))[0]  # of the width of a panel
+    mark = MARK / panel_inches(*panel_grid(rows))[0]  # relative to a panel
     return float(min(0.5 * np.diff(places).min(), mark * n_colors * np.ptp(places)))
 
 

@@ -81,7 +81,7 @@ def _thin(axis: Any) -> list[tuple[Any, Ends]]:
 
 
 def _ends(label: Any, axis: str) -> Ends:
-    """Where a label begins and ends along its axis, in pixels, with half of the gap."""
+    """Both ends of a label along its axis, in pixels, with half of the gap."""
     box = label.get_window_extent()
     if axis == "y":
         return float(box.y0), float(box.y1)
@@ -95,7 +95,7 @@ def _ends(label: Any, axis: str) -> Ends:
 def _kept(ends: list[Ends]) -> list[int]:
     """Which labels are shown: every second or third if evenly spaced, else those that fit.
 
-    Of unevenly spaced ones the last is always shown, since it is the end of the axis.
+    The last of unevenly spaced labels is always shown, since it is the end of the axis.
     """
     n, gaps = len(ends), np.diff([low + high for low, high in ends])
     if n < 3 or np.ptp(gaps) < EVEN * gaps.mean():

@@ -201,7 +201,7 @@ def words_in_panels(
     )
     n_lines = 1 + max(text.count("\n") for text in texts["text"])
     _, height = panel_inches(*panel_grid(frame))
-    taken = (1.3 * WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # of a panel's height
+    taken = (1.3 * WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # relative to a panel
     above = 0.05 if low else taken / (1 - taken)
     kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
     words = _in_corner(texts.astype(kinds), right, low)

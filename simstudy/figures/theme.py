@@ -98,7 +98,7 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
 
 
 def panel_inches(n_columns: int = 1, n_rows: int = 1) -> tuple[float, float]:
-    """Width and height of a panel, in inches, for the number of panels beside and below it."""
+    """Width and height of a panel, in inches, for the numbers of columns and rows."""
     across = (FULL_WIDTH - 0.8) / n_columns
     return across, 2.6 if n_columns * n_rows == 1 else min(max(0.8 * across, 1.2), 2.4)
 
