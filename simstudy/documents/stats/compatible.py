@@ -33,7 +33,7 @@ TOLERANCE = 1e-6
 STEP_LIMIT = 200
 N_TRIANGLES = 100
 START = [0, 1, 3, 10, 30, 100]  # the uniform and triangles: near enough to save half of the steps
-MAX_LOSS = np.nextafter(-1.0, 0.0)  # relative change of a density: its log stays finite
+MAX_LOSS = 0.999  # of a density in a step: none becomes 0
 
 
 # ---------------------------------------------------------------- combined p-values, in logs
@@ -228,7 +228,8 @@ def _convex_share(p: PValues) -> float:
         move = optimize.nnls(rows, target)[0]
         move = move / move.sum() - weights[used]
         change, step = move @ densities[used] / mixture, 1.0
-        while np.log1p(np.maximum(step * change, MAX_LOSS)).sum() < step * change.sum() / 3:
+        gain = change.sum() / 3
+        while step * change.min() < -MAX_LOSS or np.log1p(step * change).sum() < step * gain:
             step /= 2
         weights[used] = np.maximum(weights[used] + step * move, 0.0)
         mixture = mixture * (1 + step * change)

@@ -198,3 +198,11 @@ def test_simulated_means_are_those_of_theory():
     assert_within_mcse(found, list(known.values()), 1 / np.sqrt(n_rep))
     off = exact(Proportion(12, 0.5, 2.2))
     assert_caught(found, list(off.values()), 1 / np.sqrt(n_rep))
+
+
+def test_langaas_of_lists_without_a_compatible_prediction():
+    """No step makes a density 0, also where the uniform is not needed any more."""
+    p = stats.norm.sf(np.abs(3.0 + np.random.default_rng(1).standard_normal((50, 168)))) * 2
+    found = compatible.langaas(p)
+    assert np.isfinite(found).all()
+    assert found.mean() < 0.05
