@@ -18,7 +18,7 @@ ROOM_FOR_ITS_CUT = (
 )
 EXTRAS = {
     "dask": "dask", "dask_jobqueue": "slurm", "distributed": "dask", "h5netcdf": "loo",
-    "xarray": "loo", "llvmlite": "kernels", "numba": "kernels", "sklearn": "models",
+    "xarray": "loo", "numba": "kernels", "sklearn": "models",
 }  # fmt: skip
 """Extras by the module that they bring."""
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -33,7 +33,6 @@ from simstudy.store.runs import (
 )
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
-FORMER_NAMES = {"remark": "warning"}  # until all results are published again
 MAY_BE_ABSENT = ("claims", "failures", "warnings", "cells")  # tables that are then empty
 
 
@@ -103,7 +102,7 @@ class _Folder:
             return pd.DataFrame()
         content = self._content(path)
         try:
-            return pd.read_parquet(BytesIO(content)).rename(columns=FORMER_NAMES)
+            return pd.read_parquet(BytesIO(content))
         except Exception as error:  # a file may hold anything
             text = f"{path} is damaged ({describe(error)}): run the study again."
             raise StoreError(text) from None

@@ -221,7 +221,6 @@ def test_the_largest_study_is_below_400_kilobytes(tmp_path):
     files = sorted((ROOT / "results").glob("*/summary.parquet"))
     largest = max(map(pd.read_parquet, files), key=len)
     assert len(largest) > 25_000
-    largest = largest.rename(columns={"remark": "warning"})
     page = write_explorer(largest, tmp_path / "explore.html", "Large")
     assert page.stat().st_size < 400_000
 
