@@ -19,7 +19,6 @@ SHARP = [
     "risk without intercept",
     "variance overestimated",
     "quantiles beyond k",
-    "vanilla against studentized",
 ]
 
 

@@ -50,7 +50,7 @@ def test_the_claims_can_fail(monkeypatch):
     def lenient(*design: float) -> float:
         return float(critical_value(*design)) + 0.3
 
-    monkeypatch.setattr("simstudy.documents.scenarios.two_stage._limit", lenient)
+    monkeypatch.setattr("simstudy.documents.scenarios.two_stage.critical_value", lenient)
     verdicts = drawn(20_000, n2=[50, 400]).claims.set_index("claim")["verdict"]
     assert verdicts["average type-I error"] == "differs"
     assert verdicts["empirical power"] == "differs"
