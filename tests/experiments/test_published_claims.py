@@ -6,6 +6,15 @@ import pytest
 from simstudy.claims.verdict import DECIDED
 from tests.support import ROOT
 
+UNDECIDED = {
+    ("regression_trial_prices", "forest and deviance"): "0.918 ± 0.011 for 0.933, tolerance 0.03",
+    (
+        "proportion_compatible",
+        "exact means",
+    ): "the largest deviation, 0.002 of 0.01 allowed",
+}
+"""Claims that the numbers of replicates, fixed before drawing, do not decide."""
+
 TABLES = sorted(ROOT.glob("results/*/claims.parquet"))
 
 
@@ -14,6 +23,10 @@ def test_published_claims_are_decided_and_fall_for_their_rivals(path):
     claims = pd.read_parquet(path)
     if claims.empty:
         pytest.skip("of this study nothing is claimed")
+    open_claims = [name for study, name in UNDECIDED if study == path.parent.name]
+    is_open = claims["claim"].isin(open_claims)
+    assert (claims.loc[is_open, "verdict"] == "too few replicates").all()
+    claims = claims[~is_open]
     decided = claims["verdict"].isin([*DECIDED, "cannot be checked"])
     assert decided.all(), claims.loc[~decided, ["claim", "verdict", "detail"]].to_dict("records")
     foreseen = claims["verdict"] == claims["expected"]
