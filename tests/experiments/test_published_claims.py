@@ -7,13 +7,12 @@ from simstudy.claims.verdict import DECIDED
 from tests.support import ROOT
 
 UNDECIDED = {
-    ("regression_trial_prices", "forest and deviance"): "0.918 ± 0.011 for 0.933, tolerance 0.03",
-    (
-        "proportion_compatible",
-        "exact means",
-    ): "the largest deviation, 0.002 of 0.01 allowed",
+    ("proportion_compatible", "exact means"): "the largest deviation, 0.002 of 0.01 allowed",
 }
 """Claims that the numbers of replicates, fixed before drawing, do not decide."""
+
+RIVAL_STANDS = {("regression_trial_prices", "skewness limits")}
+"""Claims whose wrong value these numbers of replicates do not refute."""
 
 TABLES = sorted(ROOT.glob("results/*/claims.parquet"))
 
@@ -32,5 +31,6 @@ def test_published_claims_are_decided_and_fall_for_their_rivals(path):
     foreseen = claims["verdict"] == claims["expected"]
     assert foreseen.all(), claims.loc[~foreseen, ["claim", "detail"]].to_dict("records")
     held = claims[claims["expected"].isin(["reproduced", "true as written, not as meant"])]
+    held = held[[(path.parent.name, name) not in RIVAL_STANDS for name in held["claim"]]]
     falls = held["rival"].str.endswith(": differs")
     assert falls.all(), held.loc[~falls, ["claim", "rival"]].to_dict("records")
