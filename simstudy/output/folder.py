@@ -310,15 +310,15 @@ class _Drawing:
         pdf: bool,
         n_jobs: int,
         step: Callable[[str], None],
-        meanwhile: float = 0.0,
+        meanwhile: float,
     ) -> None:
         from joblib import Parallel, delayed
 
         self._draw, self._step = _Draw(result, folder, pdf), step
         self._names = list(result.details.figures)
         self._started: Iterable[Artefact] | None = None
-        useful = len(self._names) if meanwhile > WORKER_SECONDS else 0
-        n_workers = min(n_jobs, max(len(self._names) // FIGURES_PER_WORKER, min(useful, 2)))
+        n_figures, at_least = len(self._names), 2 if meanwhile > WORKER_SECONDS else 0
+        n_workers = min(n_jobs, n_figures, max(n_figures // FIGURES_PER_WORKER, at_least))
         if n_workers > 1 and isinstance(folder, Path):
             tasks = map(delayed(self._draw), self._names)
             with suppress(Exception):  # what cannot be sent to a worker is drawn here

@@ -187,7 +187,7 @@ def write_unpublished(result: Result) -> None:
 
 
 def _is_written(folder: Place, result: Result) -> bool:
-    """Whether a folder explains a result that drew nothing, so that it is only read."""
+    """Whether a folder has all this of a result that drew nothing, so that it is only read."""
     if result.outcome.n_blocks or result.outcome.notes:
         return False
     try:

@@ -425,7 +425,7 @@ def _without_replicates(
     sizes = n_rep if isinstance(n_rep, dict) else dict.fromkeys(plan.keys, n_rep)
     details = ResultParts(
         replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
-        declared=study.bound_measures(plan.seed),
+        declared=study.bound_measures(plan),
         figures=study.figures,
         tables=study.tables,
         value_labels=study.value_labels,

@@ -231,7 +231,7 @@ def result_of(
     """Make the result of some stored replicates."""
     parts = ResultParts(
         replicates=StoredReplicates(plan, folder.store, dict(sizes)),
-        declared=study.bound_measures(plan.seed),
+        declared=study.bound_measures(plan),
         figures=study.figures,
         tables=study.tables,
         value_labels=study.value_labels,

@@ -152,9 +152,9 @@ class StudySpec:
         parts = {name: _heading_and_values(label) for name, label in self.labels.items()}
         return {name: dict(values) for name, (_, values) in parts.items() if values}
 
-    def bound_measures(self, seed: int) -> tuple[Measure, ...]:
+    def bound_measures(self, plan: Plan) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
-        context = measure_context(self.plan(seed))
+        context = measure_context(plan)
         return tuple(bind(measure, context) for measure in self.measures)
 
     def plan(self, seed: int = 1, block_seconds: float | None = None) -> Plan:
@@ -474,4 +474,4 @@ def check_declared(study: StudySpec) -> None:
     names = [measure.name for measure in study.measures]
     check_unique("measures", names, another_name(study.measures))
     check_unique("claims", [claim.name for claim in study.claims])
-    study.bound_measures(1)
+    study.bound_measures(study.plan())

@@ -320,7 +320,7 @@ class Study(StudySpec):
         text = getattr(module, "__doc__", None) or ""
         made = protocol_of(
             plan,
-            self.bound_measures(plan.seed),
+            self.bound_measures(plan),
             size,
             targets=read_targets(precision or {}, self.measures),
             claims=self.claims,
