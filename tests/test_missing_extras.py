@@ -2,13 +2,13 @@
 
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from simstudy import Study, grid
+from simstudy import Rules, Study, each_replicate, grid
 from simstudy.cli.project import in_own_code
 from simstudy.errors import EXTRAS, ConfigError, NotHereError, SimstudyError
 from tests.cli.projects import give, python
@@ -106,6 +106,20 @@ def test_a_method_without_its_library_is_no_mistake_in_the_study(monkeypatch):
             study(method).run(10, **INLINE)
         assert "mistake" not in str(found.value)
         assert str(found.value).count("pip install") == 1
+
+
+def test_a_library_that_is_missing_in_a_later_block_is_not_recorded_as_a_failure():
+    """Another machine may lack it: the run ends, also where failures are allowed."""
+
+    def lacking(x):
+        if x[0] > 0:  # the sign of the first observation: both occur
+            import module_of_nobody  # noqa: F401
+        return {"x": x[0]}
+
+    for rules in (Rules(), Rules(max_failed=1.0)):
+        made = replace(study(each_replicate(lacking)), rules=rules, block_size=1)
+        with pytest.raises(NotHereError, match=r"toy: .*No module named 'module_of_nobody'.*line"):
+            made.run(10, **INLINE)
 
 
 def test_an_experiment_without_its_library_need_not_be_mended(monkeypatch):

@@ -19,7 +19,14 @@ from simstudy.engine.columns import (
     drawn_columns,
     validate_columns,
 )
-from simstudy.engine.error_policy import BlockContext, always_fails, is_machine_trouble, reason
+from simstudy.engine.error_policy import (
+    BlockContext,
+    always_fails,
+    is_machine_trouble,
+    lacks_library,
+    not_here,
+    reason,
+)
 from simstudy.engine.independence import (
     check_rows,
     check_shared,
@@ -106,6 +113,8 @@ def draw_block(
     except BaseException as error:  # also SystemExit: a method must not end the run
         if isinstance(error, KeyboardInterrupt) and graceful_stop.hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
+        if lacks_library(error):
+            raise NotHereError(f"{plan.name}: {not_here(error)}") from error
         machine = is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error

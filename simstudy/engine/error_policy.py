@@ -88,12 +88,10 @@ TROUBLE_TEXTS = ("can't start new thread", os.strerror(getattr(errno, "ESTALE", 
 
 
 def should_reraise(context: BlockContext, row: int, error: BaseException) -> bool:
-    """Whether an error is raised and not recorded: in a replay, or if the machine is at fault.
-
-    A library that is not installed counts as the machine's fault, too.
-    """
+    """Whether an error is raised and not recorded: in a replay, or if the machine is at fault."""
     ends_run = isinstance(error, AlwaysFailsError | NotHereError | ReturnedError)
-    return context.raises_row == row or ends_run or is_machine_trouble(error)
+    at_fault = is_machine_trouble(error) or lacks_library(error)
+    return context.raises_row == row or ends_run or at_fault
 
 
 # ---------------------------------------------------------------- mistakes in the study
@@ -105,9 +103,6 @@ def raise_if_all_failed(context: BlockContext, n_rep: int, error: BaseException)
 
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> SimstudyError:
     """Make the exception for an error that all replicates of a first block share."""
-    if advice := how_to_install(error):
-        why = reason(error).removesuffix(".")
-        return NotHereError(f"{name}{why}. {'' if 'pip install' in why else advice}".strip())
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return AlwaysFailsError(
@@ -140,6 +135,19 @@ def error_signature(error: BaseException) -> tuple[type, str, int]:
 
 
 # ---------------------------------------------------------------- errors of the machine
+def lacks_library(error: BaseException) -> bool:
+    """Whether a library is missing here: whatever block it is, the run ends."""
+    return any(isinstance(each, ModuleNotFoundError) for each in (error, error.__cause__))
+
+
+def not_here(error: BaseException) -> NotHereError:
+    """Make the exception for a library that is missing, with how to install it."""
+    why, frames = reason(error).removesuffix("."), frames_of(error)
+    advice = "" if "pip install" in why else how_to_install(error)
+    at = f", in {frames[-1]}" if frames and not how_to_install(error) else ""
+    return NotHereError(f"{why}{at}. {advice}".strip())
+
+
 def is_machine_trouble(error: BaseException) -> bool:
     """Whether memory, disk or another resource ran out: a later run may succeed.
 

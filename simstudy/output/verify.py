@@ -33,6 +33,7 @@ from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import (
     ConfigError,
+    NotHereError,
     SimstudyError,
     StoreError,
     StudyError,
@@ -622,7 +623,11 @@ def _check_draws(
     tied: list[str] = []
     while done < n_wanted and (not done or time.monotonic() - begun < budget):
         some = order[done : min(done + size, n_wanted)]
-        home = drawn.draw(some)
+        try:
+            home = drawn.draw(some)
+        except NotHereError as error:
+            made.unchecked.append(f"{len(units):,} groups that would be drawn here: {error}")
+            return
         for key, group in some:
             found = list(drawn.compare(home.store, key, group))
             made.wrong += [text for text, is_tied in found if not is_tied]

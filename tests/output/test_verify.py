@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -170,6 +171,26 @@ def test_groups_past_the_budget_are_named(folder):
     found = check(folder, budget=1e-9)
     assert found.n_drawn == 1
     assert any("past the budget" in text for text in found.unchecked)
+
+
+def by_a_library(x):
+    import colorsys
+
+    return {"estimate": x.mean(axis=1) + colorsys.ONE_THIRD}
+
+
+def test_without_a_library_of_the_study_its_draws_are_not_checked(tmp_path, monkeypatch):
+    """And nothing is called wrong; the rest is checked."""
+    study = make_study(
+        methods={"own": by_a_library}, measures=[bias("estimate", truth="mean")], figures={},
+        claims=(), rules=Rules(),
+    )  # fmt: skip
+    folder = publish(study.run(n_rep=100, out=tmp_path, n_jobs=1), report=False).folder
+    monkeypatch.setitem(sys.modules, "colorsys", None)
+    found = check(folder, study)
+    assert (found.status, found.wrong, found.n_drawn) == (AGREES, [], 0)
+    assert any("drawn here: means: " in text and "colorsys" in text for text in found.unchecked)
+    assert "3 of 3 numbers are the means of their groups" in str(found)
 
 
 def test_without_code_the_numbers_are_compared_with_their_groups_and_nothing_is_drawn(folder):
