@@ -23,7 +23,8 @@ from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.models.trial import trial_design
 from simstudy.documents.stats.two_stage import OutcomeTable, TwoStageDesign, outcome_table
-from simstudy.lazy import pd, special
+from simstudy.figures import dots_plot
+from simstudy.lazy import ggplot, pd, special
 from simstudy.measures import rejection_rate
 from simstudy.options import option, published
 from simstudy.provenance.streams import Streams
@@ -121,6 +122,7 @@ def study(config: Config) -> Study:
         answer=answer,
         n_rep=config.n_rep,
         tables={"outcomes": table_of_outcomes},
+        figures={"outcomes": figure_of_outcomes},
     )
 
 
@@ -180,3 +182,16 @@ def table_of_outcomes(result: Result) -> Table:
     printed = f"As printed: the products of the rates. {_asked_for(result)}."
     note = f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
     return Table(outcomes(result), caption, columns, [printed, note])
+
+
+def figure_of_outcomes(result: Result) -> ggplot:
+    """Shares of the four outcomes at the first design, with their exact values."""
+    design: TwoStageOutcomes = result.plan.scenarios[0]
+    setting = {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
+    rows = result.select(**setting)
+    words = {name: f"{decision}, {null}" for name, (decision, null, _) in OUTCOMES.items()}
+    outcome = pd.Categorical(rows["measure"].map(words), list(words.values()))
+    return dots_plot(
+        rows.assign(outcome=outcome, measure="share of trials"),
+        measure="share of trials", y="outcome", in_figures=True,
+    )  # fmt: skip

@@ -137,7 +137,11 @@ def study(config):
         axes={"method": METHODS},
         measures=[coverage("lower", "upper", "truth"), *misses, interval_width("lower", "upper")],
         figures={"coverage": covers, "misses": below_mean},
-        labels={"n_obs": "sample size n (log scale)", "miss_below": "intervals below the mean"},
+        labels={
+            "n_obs": "sample size n (log scale)",
+            "n_boot": "bootstrap samples",
+            "miss_below": "intervals below the mean",
+        },
         answer=answer,
         claims=[statement(words, is_more, *each, source=SOURCE) for words, *each in STATEMENTS],
         n_rep=config.n_rep,

@@ -170,7 +170,7 @@ def study(config):
             measures.relative_precision("estimate", reference="Cox"),
         ],
         figures={"performance": performance, "zip": zips, "misspecified": misspecified},
-        labels={"gamma": "shape γ of the baseline hazard"},
+        labels={"gamma": "shape γ of the baseline hazard", "n_obs": "n", "theta": "θ"},
         answer=answer,
         claims=[statement(*each, source="section 7") for each in STATEMENTS],
         n_rep=config.n_rep,

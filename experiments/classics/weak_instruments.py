@@ -166,7 +166,11 @@ def study(config):
         measures=[bias(*error), median_bias(*error), rejection_rate(p_value="p")],
         rules=Rules(may_be_missing=("estimate",)),
         figures={"size": sizes, "bias": biases},
-        labels={"strength": "concentration per instrument μ²/K (log scale)"},
+        labels={
+            "strength": "concentration per instrument μ²/K (log scale)",
+            "n_obs": "n",
+            "beta": "β",
+        },
         answer=answer,
         claims=[*(statement(*each, source="sections 3-5") for each in STATEMENTS), PRINTED],
         n_rep=config.n_rep,

@@ -70,7 +70,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"coverage_table": figure_coverage, "1": figure_1, "2": figure_2, "4": figure_4},
         tables={"coverage": table_of_coverage},
-        labels={"n_boot": {0: "∞"}},
+        labels={"n_boot": {0: "∞"}, "n_obs": "positive cases"},
         answer=answer,
         claims=CLAIMS,
         rules=Rules(common_random_numbers=("confidence", "n_boot")),

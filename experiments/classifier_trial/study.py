@@ -78,7 +78,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"power": figure_power, "power_given_threshold": figure_given_threshold},
         tables={"applied": table_of_applied},
-        labels={"n_boot": {0: "∞"}},
+        labels={"n_boot": {0: "∞"}, "n_obs": "positive cases", "n_trial": "cases of the trial"},
         answer=answer,
         claims=CLAIMS,
         rules=Rules(common_random_numbers=("n_boot",)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -810,13 +811,18 @@ def _run_again(manifest: Mapping[str, Any], folder: Place) -> str:
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
-    """Set the titles of a plot's axes and legends."""
+    """Set the titles of a plot's axes and legends, and the names of factors in its caption."""
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure
-    from simstudy.figures.captions import format_name
+    from simstudy.figures.captions import caption, format_name
     from simstudy.lazy import p9
 
     known = {format_name(name): text for name, text in labels.items()} | dict(labels)
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
-    return figure + p9.labs(**{at: known[t] for at, t in titles.items() if t in known})
+    words = {at: known[title] for at, title in titles.items() if title in known}
+    if told := " ".join((figure.labels.get("caption", None) or "").split()):
+        for name, text in known.items():  # of a setting, such as "n obs = 50, theta = 0."
+            told = re.sub(rf"(?:^|(?<=[.,] )){re.escape(name)} = ", f"{text} = ", told)
+        words["caption"] = caption(told)
+    return figure + p9.labs(**words)

@@ -635,7 +635,7 @@ class Walk:
 
     def _reduced(self, value: Any, where: str) -> str:
         """Describe an object or function written in C by what pickle would store."""
-        self.whole(str(getattr(value, "__module__", "")))
+        self.whole(str(getattr(value, "__module__", None) or ""))
         parts = value.__reduce_ex__(4)
         if isinstance(parts, str):
             return parts

@@ -195,7 +195,9 @@ def modules_behind(module: str) -> list[str]:
 def _discovered_modules(module: str) -> list[str]:
     """List the loaded modules in folders that a source passes to `simstudy.discover`."""
     text = text_of(module)
-    packages = {name: name.rpartition(".")[0] for name in sys.modules if "discover" in text}
+    if "discover" not in text:
+        return []
+    packages = {name: name.rpartition(".")[0] for name in sys.modules}
     return sorted(n for n, of in packages.items() if of and re.search(f"['\"]{of}['\"]", text))
 
 

@@ -103,8 +103,15 @@ class StudySpec:
         if self.block_size is None:
             object.__setattr__(self, "block_size", default_block_size(self.methods))
         if self.figures is None or isinstance(self.figures, DefaultFigures):
-            object.__setattr__(self, "figures", DefaultFigures(self.measures))
+            measures = self.measures if self._has_points else ()
+            object.__setattr__(self, "figures", DefaultFigures(measures))
         check_declared(self)
+
+    @property
+    def _has_points(self) -> bool:
+        """Whether a measure has more than one number: a figure of one says nothing."""
+        several = (self.scenarios, 2), (self.methods, 2), (self.axes, 1)  # checked later
+        return any(isinstance(each, Collection) and len(each) >= least for each, least in several)
 
     def __repr__(self) -> str:
         """A representation in a few lines."""

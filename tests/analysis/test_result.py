@@ -226,6 +226,19 @@ def test_labels_are_headings_and_titles():
     assert (shown.x, shown.y) == ("sample size", "share that covers")
 
 
+def test_a_setting_in_a_caption_has_the_labels():
+    def curve(result):
+        rows = result.select("coverage", method="t").assign(effect=0.5)
+        return measure_curves(rows, x="effect", y="coverage")
+
+    labels = {"n_obs": "sample size", "obs": "nothing"}
+    result = replace(mean_study((3,)), labels=labels, figures={"1": curve}).run(40, **INLINE)
+    words = " ".join(result.figure("1").labels.caption.split())
+    assert "sample size = 3" in words
+    assert "obs" not in words
+    assert "nothing" not in words
+
+
 def test_it_is_published_and_its_report_saved(result, tmp_path):
     folder = publish(result, tmp_path / "toy").folder
     assert simstudy.load(folder).summary["estimate"].equals(result.summary["estimate"])
