@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jinja2
 
 from writing.callables import FILTERS, callables
+from writing.evidence import EVIDENCE, evidence
 from writing.refusals import PageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,8 @@ def pages(root: Path = ROOT) -> Iterator[Page | PageError]:
     """Every page that a template writes, or why it cannot be written.
 
     `docs/templates/X.md.jinja` writes `docs/X.md`; those in `docs/templates/README/` fill the
-    regions of their names in README.md, and the rest of it is written by hand.
+    regions of their names in README.md, and the rest of it is written by hand. The numbers that
+    `simstudy apply` quotes are a file of the package.
     """
     templates = root / "docs" / "templates"
     whole = [
@@ -40,7 +42,10 @@ def pages(root: Path = ROOT) -> Iterator[Page | PageError]:
         for path in sorted(templates.rglob(f"*.md{SUFFIX}"))
         if path.relative_to(templates).parts[0] != REGIONS
     ]
-    for build in [*(partial(_whole, root, path) for path in whole), partial(_readme, root)]:
+    builds = [*(partial(_whole, root, path) for path in whole), partial(_readme, root)]
+    if (root / EVIDENCE).exists():
+        builds.append(partial(_evidence, root))
+    for build in builds:
         try:
             yield build()
         except PageError as error:
@@ -51,6 +56,10 @@ def _whole(root: Path, template: Path) -> Page:
     relative = template.relative_to(root / "docs" / "templates")
     path = root / "docs" / relative.with_suffix("")
     return Page(path, _banner(root, template) + render(template, root, page=path))
+
+
+def _evidence(root: Path) -> Page:
+    return Page(root / EVIDENCE, evidence(root))
 
 
 def _readme(root: Path) -> Page:

@@ -188,6 +188,8 @@ def current_filters() -> tuple[WarningFilter, ...]:
 
     Filters for modules of this package are for its developers, and do not count.
     """
+    if all(action != "error" for action, *_ in warnings.filters):
+        return ()
     filters = [
         WarningFilter(action, _pattern(message), category, _pattern(module), lineno)
         for action, message, category, module, lineno in warnings.filters
