@@ -17,7 +17,7 @@ FLAGS = (
     "--remote-debugging-pipe", "--hide-scrollbars", "--disable-ipc-flooding-protection",
 )  # fmt: skip
 OURS = ("file:", "data:", "about:")  # what a page may ask for
-PATIENCE = 60.0  # seconds for it to say something
+PATIENCE = 180.0  # seconds; the rules of accessibility take 20 on two busy cores
 
 
 class Browser:

@@ -97,21 +97,33 @@ def binomial_law(n: int, probability: float) -> Law:
 
 def rejection_given(critical: CriticalCounts, count: int, chance: Chances) -> Rates:
     """Probability that each test fails a check, given the reference's count of right answers."""
-    n = len(critical.right) - 1
     lost = binomial_law(count, chance.lost_if_right)
-    gained = binomial_law(n - count, chance.gained_if_wrong)
-    check = np.convolve(lost[::-1], gained)  # law of the check's right answers
-    at_least = np.cumsum(np.append(lost, np.zeros(n - count + 1))[::-1])[::-1]
-    by_lost = gained @ at_least[critical.lost[: n - count + 1]]
-    return np.concatenate([_at_most(check)[critical.right[count] + 1], by_lost])
+    gained = binomial_law(len(critical.right) - 1 - count, chance.gained_if_wrong)
+    return _rejection(critical, lost, gained)
 
 
 def rejection(critical: CriticalCounts, chance: Chances) -> Rates:
     """Probability that each test fails a check, over the draws of the reference."""
-    law = binomial_law(len(critical.right) - 1, chance.right + chance.lost)
+    n = len(critical.right) - 1
+    law = binomial_law(n, chance.right + chance.lost)
     counts = np.flatnonzero(law > NEGLIGIBLE)
-    rates = [rejection_given(critical, int(x), chance) for x in counts]
+    each = np.arange(n + 1)  # a call for each law would take most of the time
+    lost = stats.binom.pmf(each, counts[:, np.newaxis], chance.lost_if_right)
+    gained = stats.binom.pmf(each, n - counts[:, np.newaxis], chance.gained_if_wrong)
+    rates = [
+        _rejection(critical, of_lost[: x + 1], of_gained[: n - x + 1])
+        for x, of_lost, of_gained in zip(counts, lost, gained, strict=True)
+    ]
     return np.asarray(law[counts] @ rates)
+
+
+def _rejection(critical: CriticalCounts, lost: Law, gained: Law) -> Rates:
+    """Probability that each test fails a check, from the laws of prompts lost and gained."""
+    count = len(lost) - 1  # of right answers of the reference
+    check = np.convolve(lost[::-1], gained)  # law of the check's right answers
+    at_least = np.cumsum(np.append(lost, np.zeros(len(gained)))[::-1])[::-1]
+    by_lost = gained @ at_least[critical.lost[: len(gained)]]
+    return np.concatenate([_at_most(check)[critical.right[count] + 1], by_lost])
 
 
 def rejection_of_different(critical: CriticalCounts, p: float, q: float) -> Rates:
@@ -127,7 +139,7 @@ def rejection_of_different(critical: CriticalCounts, p: float, q: float) -> Rate
 
 def _at_most(law: Law) -> Float[np.ndarray, " more"]:
     """Probabilities of at most -1 to n."""
-    return np.insert(np.cumsum(law), 0, 0.0)
+    return np.concatenate([[0.0], np.cumsum(law)])
 
 
 # ---------------------------------------------------------------- draws
