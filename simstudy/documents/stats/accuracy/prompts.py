@@ -117,7 +117,11 @@ def rejection(critical: CriticalCounts, chance: Chances) -> Rates:
     return np.asarray(law[counts] @ rates)
 
 
-def _rejection(critical: CriticalCounts, lost: Law, gained: Law) -> Rates:
+def _rejection(
+    critical: CriticalCounts,
+    lost: Float[np.ndarray, " right"],
+    gained: Float[np.ndarray, " wrong"],
+) -> Rates:
     """Probability that each test fails a check, from the laws of prompts lost and gained."""
     count = len(lost) - 1  # of right answers of the reference
     check = np.convolve(lost[::-1], gained)  # law of the check's right answers
