@@ -5,7 +5,9 @@ taken for many observations at once. Sums over observations may be taken in any 
 and products that are added may be fused: in double precision that moves a prediction by roundings.
 
 numba's cache on disk is renewed when this file changes, so no compiled function may call a function
-or read a constant of another file.
+or read a constant of another file. Whole passes alone are in the cache, with all that they call put
+into them: code that is called from the cache is optimised otherwise than code that was compiled
+just before, so the first run would differ from later ones by roundings.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
@@ -17,9 +19,13 @@ import numpy as np
 
 from simstudy.array_types import Float, Int
 
-compiled = numba.njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+SETTINGS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
+compiled = numba.njit(forceinline=True, **SETTINGS)
+whole_pass = numba.njit(cache=True, **SETTINGS)
 
 Vector = Float[np.ndarray, " obs"]
 Units = Float[np.ndarray, "unit obs"]
@@ -45,10 +51,33 @@ class Plan(NamedTuple):
 
 # ---------------------------------------------------------------- sums
 @compiled
-def combine(weights: Vector, rows: Units, out: Vector) -> None:
-    """Sum of rows times weights, four rows at a time."""
+def combine(weights: Float[np.ndarray, "output input"], rows: Units, out: Units) -> None:
+    """Sums of rows times weights, one for each output: two of them read four rows together."""
     n_row, n_obs = rows.shape
+    n_pair = len(out) // 2 * 2
     out[:] = 0.0
+    for j in range(0, n_pair, 2):
+        v, w, one, two = weights[j], weights[j + 1], out[j], out[j + 1]
+        for k in range(0, n_row - 3, 4):
+            a, b, c, d = v[k], v[k + 1], v[k + 2], v[k + 3]
+            e, f, g, h = w[k], w[k + 1], w[k + 2], w[k + 3]
+            p, q, r, s = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+            for i in range(n_obs):
+                one[i] += (a * p[i] + b * q[i]) + (c * r[i] + d * s[i])
+                two[i] += (e * p[i] + f * q[i]) + (g * r[i] + h * s[i])
+        for k in range(n_row // 4 * 4, n_row):
+            a, e, p = v[k], w[k], rows[k]
+            for i in range(n_obs):
+                one[i] += a * p[i]
+                two[i] += e * p[i]
+    if n_pair < len(out):
+        add(weights[n_pair], rows, out[n_pair])
+
+
+@compiled
+def add(weights: Vector, rows: Units, out: Vector) -> None:
+    """Add rows times weights, four rows at a time."""
+    n_row, n_obs = rows.shape
     for k in range(0, n_row - 3, 4):
         a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
         p, q, r, s = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
@@ -161,18 +190,17 @@ def batch_gradient(plan: Plan, inputs: Units, out: Units, errors: Units, y: Vect
     for layer in range(n_layer):
         weights, rows = layer_of(plan, values, layer), inputs[before : before + sizes[layer]]
         before += sizes[layer]
-        for j in range(sizes[layer + 1]):
-            unit = hidden[layer] + j
-            combine(weights[:, j], rows, out[unit])
-            if layer < n_layer - 1:
-                mean, variance = moments(out[unit])
-                factors[unit] = 1.0 / np.sqrt(variance + plan.floor)
-                ramp(
-                    out[unit], mean, factors[unit], scales[unit], shifts[unit], inputs[n_in + unit]
-                )
-                unbiased = variance * n_obs / (n_obs - 1)
-                running[0, unit] += plan.newest * (mean - running[0, unit])
-                running[1, unit] += plan.newest * (unbiased - running[1, unit])
+        own = hidden[layer]
+        combine(weights.T, rows, out[own : own + sizes[layer + 1]])
+        if layer == n_layer - 1:
+            break
+        for unit in range(own, own + sizes[layer + 1]):
+            mean, variance = moments(out[unit])
+            factors[unit] = 1.0 / np.sqrt(variance + plan.floor)
+            ramp(out[unit], mean, factors[unit], scales[unit], shifts[unit], inputs[n_in + unit])
+            unbiased = variance * n_obs / (n_obs - 1)
+            running[0, unit] += plan.newest * (mean - running[0, unit])
+            running[1, unit] += plan.newest * (unbiased - running[1, unit])
     total = 0.0
     for i in range(n_obs):
         errors[n_hidden, i] = 2.0 * (out[n_hidden, i] + shifts[n_hidden] - y[i]) / n_obs
@@ -184,16 +212,16 @@ def batch_gradient(plan: Plan, inputs: Units, out: Units, errors: Units, y: Vect
         error = errors[own : own + sizes[layer + 1]]
         products(rows, error, layer_of(plan, gradient, layer))
         if layer > 0:
-            weights = layer_of(plan, values, layer)
+            weights, own = layer_of(plan, values, layer), hidden[layer - 1]
+            combine(weights, error, errors[own : own + sizes[layer]])
             for j in range(sizes[layer]):
-                unit = hidden[layer - 1] + j
-                combine(weights[j], error, errors[unit])
+                unit = own + j
                 of_shifts[unit], of_scales[unit] = before_ramp(
                     errors[unit], out[unit], rows[j], factors[unit] * scales[unit]
                 )
 
 
-@compiled
+@whole_pass
 def epoch(plan: Plan, x: Float[np.ndarray, "obs feature"], y: Vector, order: Rows,
           ends: Int[np.ndarray, " end"], values: Parameters, first: Parameters,
           second: Parameters, running: Float[np.ndarray, "network moment unit"], n_step: int,
@@ -215,7 +243,7 @@ def epoch(plan: Plan, x: Float[np.ndarray, "obs feature"], y: Vector, order: Row
             adam(values[k], gradient, first[k], second[k], plan, step, learning_rate)
 
 
-@compiled
+@whole_pass
 def predict(plan: Plan, x: Float[np.ndarray, "feature obs"], values: Parameters,
             running: Float[np.ndarray, "network moment unit"],
             found: Float[np.ndarray, "network obs"]) -> None:  # fmt: skip
@@ -229,11 +257,11 @@ def predict(plan: Plan, x: Float[np.ndarray, "feature obs"], values: Parameters,
                 layer_of(plan, values[k], layer),
                 np.empty((sizes[layer + 1], x.shape[1])),
             )
+            combine(weights.T, rows, out)
             for j in range(sizes[layer + 1]):
                 unit = plan.hidden[layer] + j
                 mean, factor = running[k, 0, unit], 1.0 / np.sqrt(running[k, 1, unit] + plan.floor)
-                combine(weights[:, j], rows, out[j])
                 ramp(out[j], mean, factor, scales[unit], shifts[unit], out[j])
             rows = out
-        combine(layer_of(plan, values[k], n_layer - 1)[:, 0], rows, found[k])
+        combine(layer_of(plan, values[k], n_layer - 1).T, rows, found[k : k + 1])
         found[k] += shifts[n_hidden]
