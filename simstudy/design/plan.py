@@ -6,7 +6,7 @@ import numbers
 import re
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
@@ -82,21 +82,24 @@ class WorkUnit:
         return f"Analysed(method={self.method.name},scenario={identity(self.scenario)})"
 
 
-def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     """List the parameters of a function that are not fixed by a `partial`, without `**options`."""
-    fixed = function.keywords if isinstance(function, partial) else {}
     try:
-        parameters = _signature(function).parameters
+        return _known_parameters(function)
     except TypeError:  # it has no hash
-        parameters = inspect.signature(function).parameters
-    return [
+        return _parameters(function)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    fixed = function.keywords if isinstance(function, partial) else {}
+    return tuple(
         parameter
-        for name, parameter in parameters.items()
+        for name, parameter in inspect.signature(function).parameters.items()
         if name not in fixed and parameter.kind is not parameter.VAR_KEYWORD
-    ]
+    )
 
 
-_signature = lru_cache(inspect.signature)  # every block needs it
+_known_parameters = lru_cache(_parameters)  # every block needs them
 
 
 def read_by(function: Callable[..., Any]) -> list[str]:

@@ -461,8 +461,9 @@ class EachReplicate:
             Errors of drawing data sets, by row.
         """
         analyse = partial(self.analyse, **constants) if constants else self.analyse
+        ordered = _in_order(self.analyse, data)
         replicates = _Replicates(n_rep, self.returns, vectors, context)
-        return replicates.columns(analyse, data, failed)
+        return replicates.columns(analyse, data, ordered, failed)
 
 
 def _in_order(function: Callable[..., Any], names: Collection[str]) -> list[str] | None:
@@ -548,14 +549,23 @@ class _Replicates:
         self._warnings: dict[int, str] = {}
 
     def columns(
-        self, analyse: Callable[..., Any], data: Mapping[str, Any], failed: Mapping[int, Exception]
+        self,
+        analyse: Callable[..., Any],
+        data: Mapping[str, Any],
+        ordered: Sequence[str] | None,
+        failed: Mapping[int, Exception],
     ) -> dict[str, np.ndarray]:
-        """Call the function for each replicate and assemble the columns."""
+        """Call the function for each replicate and assemble the columns.
+
+        Parameters
+        ----------
+        ordered
+            The names of the data, if they may be given by position, which is faster than by name.
+        """
         on_row, rows, each = self.context.on_row, self._rows, range(self.n_rep)
         by_name = {
             name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()
         }
-        ordered = _in_order(analyse, by_name)  # by position is faster than by name
         given = by_name if ordered is None else {name: by_name[name] for name in ordered}
         names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
         with recorded_warnings(self.context.warning_filters) as warned:
