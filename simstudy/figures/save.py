@@ -166,10 +166,9 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
             f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
             "plotnine ggplot or a matplotlib Figure. Return one of these."
         )
-    plot = copy.deepcopy(figure)  # drawing changes a plot
-    if not isinstance(plot, p9.ggplot):
-        return with_minus_signs(plot.draw())
-    plot = plot + p9.theme(dpi=dpi)
+    if not isinstance(figure, p9.ggplot):
+        return with_minus_signs(copy.deepcopy(figure).draw())  # drawing changes it
+    plot = figure + p9.theme(dpi=dpi)
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
 
 
@@ -186,7 +185,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     own_width, height = size or plot.theme.getp("figure_size")
     width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")
-    return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)
+    return plot + [p9.theme(figure_size=(width, min(height, TALLEST))), p9.labs(caption=caption)]
 
 
 def with_caption_at_edge(figure: Any, plot: Any) -> Any:
