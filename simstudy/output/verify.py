@@ -47,15 +47,8 @@ from simstudy.output.formatting import counted, format_time
 from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
 from simstudy.remote import Place, place_of
+from simstudy.store import runs
 from simstudy.store.blocks import Store
-from simstudy.store.runs import (
-    INPUTS,
-    MANIFEST,
-    StudyFolder,
-    file_hash,
-    listed_files,
-    read_manifest,
-)
 
 if TYPE_CHECKING:
     from simstudy.study import Study
@@ -230,15 +223,17 @@ class _Published:
         StoreError
             If there is none.
         """
-        manifest = read_manifest(folder)
+        manifest = runs.read_manifest(folder)
         if manifest is None or "study" not in manifest:
-            raise StoreError(f"{folder} holds no {MANIFEST}: name a folder such as results/NAME.")
+            raise StoreError(
+                f"{folder} holds no {runs.MANIFEST}: name a folder such as results/NAME."
+            )
         return cls(folder, manifest)
 
     @cached_property
     def files(self) -> dict[str, str]:
         """The listed files, with their hashes."""
-        return listed_files(self.manifest, self.folder)
+        return runs.listed_files(self.manifest, self.folder)
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A table of the folder; None if it is not there.
@@ -261,7 +256,7 @@ def _check_files(made: Verification, published: _Published) -> None:
     """Compare each listed file with its hash; pages that are made again may be absent."""
     absent = []
     for name, digest in published.files.items():
-        found = file_hash(published.folder / name)
+        found = runs.file_hash(published.folder / name)
         if not found:
             absent.append(name)
         elif found != digest:
@@ -381,7 +376,7 @@ def _both(row: Mapping[str, Any], other: float, what: str) -> str:
 # Code and claims ------------------------------------------------------
 def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunProvenance) -> None:
     """Say whether the code here is that of the manifest; draws decide whether it matters."""
-    listed = manifest.get(INPUTS, {}).get("blocks", {})
+    listed = manifest.get(runs.INPUTS, {}).get("blocks", {})
     owner = current.of_blocks
     other = [
         key
@@ -501,9 +496,9 @@ class _Drawn:
             found += [(key, Group(*map(int, each))) for each in columns.itertuples(index=False)]
         return found
 
-    def draw(self, units: Sequence[tuple[str, Group]]) -> StudyFolder:
+    def draw(self, units: Sequence[tuple[str, Group]]) -> runs.StudyFolder:
         """Draw the blocks of some groups into a temporary store."""
-        home = StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
+        home = runs.StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
         blocks = [
             BlockId(self.plan.work_units.keys[drawn], block, drawn)
             for key, group in units
@@ -684,7 +679,7 @@ def _check_figures(made: Verification, result: Result, published: _Published) ->
             png = f"figures/{Path(str(saved.png)).name}"
             if png not in listed:
                 left.append(f"{name} (not published)")
-            elif file_hash(Path(str(saved.png))) == listed[png]:
+            elif runs.file_hash(Path(str(saved.png))) == listed[png]:
                 same += 1
             else:
                 made.wrong.append(f"{png}: drawn from the summary it is another picture")
