@@ -24,9 +24,8 @@ from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
 from simstudy.provenance.modules import experiment_libraries, library_version
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote import Place, name_below
+from simstudy.remote import Place
 from simstudy.store import runs
-from simstudy.store.blocks import Store
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import counted_verdicts, read_verdicts
@@ -74,8 +73,10 @@ def _blocks_of(result: Result) -> dict[str, list[str]]:
 
 def _compared(result: Result) -> dict[str, Any]:
     """The other code and versions whose blocks count, and how many of them were compared."""
-    run = _blocks_of_run(result)
-    verdicts = read_verdicts(run[0], dict(result.plan.rules.rtol)) if run else {}
+    if result.folder is None or result.details.replicates.store is None:
+        return {}
+    blocks = runs.study_folder(result.folder) / REPLICATES
+    verdicts = read_verdicts(blocks, dict(result.plan.rules.rtol))
     current = result.details.provenance.only(result.details.unit_sizes)
     found = counted_verdicts(verdicts, current) if verdicts else []
     return {"compared": found} if found else {}
@@ -128,14 +129,6 @@ def clear_outputs(folder: Place) -> dict[str, Any]:
 def write_manifest(folder: Place, content: Mapping[str, Any]) -> None:
     """Write the manifest of a result."""
     write_json(folder / runs.MANIFEST, content)
-
-
-def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
-    """The folder and the store of a result's blocks; None if it has none in a folder."""
-    store = result.details.replicates.store
-    if result.folder is None or store is None:
-        return None
-    return runs.study_folder(result.folder) / REPLICATES, store
 
 
 def digest_of_summary(summary: pd.DataFrame) -> str:
@@ -353,7 +346,7 @@ def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     """The hashes of files, by name below a folder."""
-    return {name_below(folder, path): runs.file_hash(path) for path in sorted(set(files))}
+    return {str(path.relative_to(folder)): runs.file_hash(path) for path in sorted(set(files))}
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:

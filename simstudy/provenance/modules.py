@@ -20,7 +20,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from simstudy.provenance import policy
-from simstudy.provenance.functions import Import, compiled, definition_of, hash_of_text
+from simstudy.provenance.functions import Import, compiled, definition_of
+from simstudy.provenance.values import hash_of
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -219,7 +220,7 @@ def absolute(module: str, statement: Import) -> str:
 def hash_of_source(text: str) -> str:
     """Hash a source with its docstrings and annotations, without its layout."""
     tree = _parsed(text)
-    return hash_of_text(text if tree is None else ast.dump(tree))
+    return hash_of(text if tree is None else ast.dump(tree))[1:]
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -240,7 +241,7 @@ def effects_at_import(text: str) -> tuple[tuple[str, str], ...]:
         and a hash. Those below `if __name__ == "__main__"` are left out.
     """
     return tuple(
-        (name, hash_of_text(ast.dump(statement)))
+        (name, hash_of(ast.dump(statement))[1:])
         for name, statement in _effects(_parsed(text))
         if name
     )
