@@ -321,18 +321,12 @@ def _words(hint: Any, about: Option) -> list[str]:
     return list(map(str, about.one_of or literals))
 
 
-def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """Describe the options of a config: name; help, allowed values, default.
-
-    Parameters
-    ----------
-    values
-        Defaults to show instead of those of the dataclass.
-    """
+def option_help(cls: Any) -> list[tuple[str, str]]:
+    """Describe the options of a config: name; help, allowed values, default."""
     hints, described = typing.get_type_hints(cls), []
     for declared in (each for each in fields(cls) if "option" in each.metadata):
         about: Option = declared.metadata["option"]
-        value = (values or {}).get(declared.name, _default_of(declared))
+        value = _default_of(declared)
         default = "" if value is None else f"  default: {format_setting(value)}"
         allowed = _format_allowed(hints[declared.name], about)
         described.append((declared.name, f"{about.help}  [{allowed}]{default}"))

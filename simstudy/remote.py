@@ -73,11 +73,6 @@ def without_passwords(text: str) -> str:
     return PASSWORD.sub(r"\1://***@", text)
 
 
-def name_below(folder: Place, path: Place) -> str:
-    """Return a path relative to a folder above it."""
-    return str(path.relative_to(folder))
-
-
 # ---------------------------------------------------------------- paths
 def _remote_path(url: str) -> UPath:
     with translated_errors(url):

@@ -99,22 +99,17 @@ def check_whole(
     )
 
 
-def check_one_of(
-    name: str,
-    value: Any,
-    allowed: Sequence[Any],
-    refusal: type[SimstudyError] = ConfigError,
-) -> None:
+def check_one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
     """Refuse a word that is not among the allowed ones.
 
     Raises
     ------
-    SimstudyError
-        An error of class `refusal`, with the allowed words.
+    ConfigError
+        With the allowed words.
     """
     if value not in allowed:
         words = ", ".join(map(str, allowed))
-        raise refusal(f"{name}={in_one_line(repr(value))}: must be one of {words}.")
+        raise ConfigError(f"{name}={in_one_line(repr(value))}: must be one of {words}.")
 
 
 WINDOWS_REFUSES = re.compile(r'[<>:"\\|?*\x00-\x1f]')

@@ -150,8 +150,8 @@ def test_checking_again_changes_nothing():
 
 
 def test_help_has_allowed_values_and_default():
-    described = dict(option_help(Settings, {"n_obs": 7}))
-    assert described["n_obs"] == "observations  [integer >= 1]  default: 7"
+    described = dict(option_help(Settings))
+    assert described["n_obs"] == "observations  [integer >= 1]  default: 10"
     assert described["law"] == "law of the data  [normal|uniform]  default: normal"
     assert described["sizes"].endswith("default: [10,20]")
     assert "loose" not in described

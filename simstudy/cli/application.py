@@ -24,6 +24,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
+from simstudy.cli import exit_status
 from simstudy.cli.composition import (
     VERSION_BASE,
     config_location,
@@ -37,16 +38,6 @@ from simstudy.cli.composition import (
     resolve,
     typed_overrides,
 )
-from simstudy.cli.exit_status import (
-    DEFECT,
-    FAILED,
-    OUT_OF_TIME,
-    REFUSED,
-    complain,
-    complain_of,
-    is_output_error,
-    resume_command,
-)
 from simstudy.cli.project import ALL, COMMANDS, Project, default_group, members
 from simstudy.cli.runs import Outcome, carry_out
 from simstudy.cli.settings import SILENT, setting_of, short_name
@@ -57,8 +48,13 @@ from simstudy.lazy import pd
 MULTIRUN = ("-m", "--multirun")
 OUTCOMES = "jobs"  # a file for each run, named by its number
 MULTIRUN_FILE = "multirun.yaml"  # Hydra's own record of a sweep
-STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
-          OUT_OF_TIME: "out of time"}  # fmt: skip
+STATES = {
+    0: "done",
+    exit_status.DEFECT: "not published",
+    exit_status.REFUSED: "refused",
+    exit_status.FAILED: "with failures",
+    exit_status.OUT_OF_TIME: "out of time",
+}
 MAX_MEASURES = 2  # measures in the table of a sweep
 RUN = "number of the run"  # column of a sweep's estimates
 FLAGS_WITH_VALUE = (
@@ -104,7 +100,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
                 raise ConfigError(f"the sweep cannot start: {first_line(error)}") from error
             if isinstance(error, HydraException) or not statuses:
                 raise
-            complain(f"a job of the sweep was lost: {first_line(error)}")
+            exit_status.complain(f"a job of the sweep was lost: {first_line(error)}")
             return max(statuses)
     if task.error is not None:
         raise task.error
@@ -180,7 +176,7 @@ class Task:
             outcome = run(config, cfg)
         except Exception as error:
             self.error = error  # raised once Hydra has ended, which would print lines of its own
-            return Outcome(REFUSED, describe(error))
+            return Outcome(exit_status.REFUSED, describe(error))
         self.statuses.append(outcome.status)
         return outcome if outcome.objective is None else outcome.objective
 
@@ -191,18 +187,18 @@ class Task:
 
     def _run_point(self, config: DictConfig, cfg: DictConfig) -> Outcome:
         """Run a study of a sweep; its error does not stop the others."""
-        write_outcome(Outcome(DEFECT, "ended without a status"), cfg)  # if it is killed
+        write_outcome(Outcome(exit_status.DEFECT, "ended without a status"), cfg)  # if it is killed
         try:
             outcome = self._run(config, cfg, is_sweep=True)
         except (SimstudyError, OutOfTime) as error:
-            command = resume_command(self.project, "run", typed_overrides(cfg))
+            command = exit_status.resume_command(self.project, "run", typed_overrides(cfg))
             reason = str(error) if isinstance(error, SimstudyError) else "out of time"
-            outcome = Outcome(complain_of(error, command), reason)
+            outcome = Outcome(exit_status.complain_of(error, command), reason)
         except Exception as error:
-            if is_output_error(error):
+            if exit_status.is_output_error(error):
                 raise
             traceback.print_exc()
-            outcome = Outcome(DEFECT, describe(error))
+            outcome = Outcome(exit_status.DEFECT, describe(error))
         write_outcome(outcome, cfg)
         return outcome
 

@@ -12,16 +12,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from simstudy import errors
 from simstudy.cli import signals
 from simstudy.cli.project import Project
-from simstudy.errors import (
-    AlwaysFailsError,
-    ConfigError,
-    DiskFullError,
-    IncompleteError,
-    SchedulerLostError,
-    SimstudyError,
-)
 from simstudy.remote import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
@@ -54,12 +47,12 @@ def end_with_status(work: Callable[[], int], command: str) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where what goes wrong can still be told
         return status
-    except (SimstudyError, KeyboardInterrupt) as error:
+    except (errors.SimstudyError, KeyboardInterrupt) as error:
         return complain_of(error, command)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             reason = f"cannot use {error.filename}: {error.strerror}"
-            return complain_of(ConfigError(f"{reason}. Choose another name, or out=..."))
+            return complain_of(errors.ConfigError(f"{reason}. Choose another name, or out=..."))
         if not is_output_error(error):
             raise
         mute(sys.stdout)
@@ -90,13 +83,13 @@ def complain_of(error: BaseException, command: str = "") -> int:
     if isinstance(error, KeyboardInterrupt):
         complain(signals.interruption(command))
         return signals.status_of(error)
-    text = f"{error} That is: {command}" if isinstance(error, DiskFullError) else str(error)
+    text = f"{error} That is: {command}" if isinstance(error, errors.DiskFullError) else str(error)
     complain(LONG_WORD.sub(r"\1…", " ".join(text.split())))
-    for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
+    for frame in error.frames if isinstance(error, errors.AlwaysFailsError) else ():
         complain(f"  {frame}")
-    if isinstance(error, IncompleteError):
+    if isinstance(error, errors.IncompleteError):
         return FAILED
-    return OUT_OF_TIME if isinstance(error, SchedulerLostError) else REFUSED
+    return OUT_OF_TIME if isinstance(error, errors.SchedulerLostError) else REFUSED
 
 
 def is_output_error(error: BaseException) -> bool:

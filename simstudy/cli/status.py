@@ -54,7 +54,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
     out = place_of(given.get("out", RESULTS))
     names = members(given.get("group", ALL), project)
     width = max(map(len, names), default=0)
-    any_failed = any(_count(_manifest(out / name), "failed_replicates") for name in names)
+    any_failed = any(_manifest(out / name).get("failed_replicates") for name in names)
     return [f"{name:{width}}  {_state(out / name)}" for name in names], FAILED * any_failed
 
 
@@ -70,7 +70,7 @@ def _state(folder: Place) -> str:
     others = [path.parent.name for path in sorted((folder / RUNS).glob(f"*/{MANIFEST}"))]
     more = f"; other settings: {first_few(others)}" if others else ""
     if published:
-        return _published(folder) + ("" if has_blocks else ELSEWHERE) + more
+        return _published(published) + ("" if has_blocks else ELSEWHERE) + more
     if others:
         return f"not with the published settings{more}"
     return "not published; replicates are stored" if has_blocks else "nothing"
@@ -86,24 +86,17 @@ def _manifest(folder: Place) -> dict[str, Any]:
         return {}
 
 
-def _count(manifest: Mapping[str, Any], name: str) -> int:
-    """A count in a manifest; 0 if it is missing or invalid."""
-    value = manifest.get(name)
-    return int(value) if isinstance(value, int | float) else 0
-
-
-def _published(folder: Place) -> str:
+def _published(manifest: Mapping[str, Any]) -> str:
     """The published outputs, from the manifest."""
-    manifest = _manifest(folder)
     if not manifest:
         return "nothing"
-    n_failed, n_scenarios = (_count(manifest, n) for n in ("failed_replicates", "scenarios"))
+    n_failed, n_scenarios = (manifest.get(n, 0) for n in ("failed_replicates", "scenarios"))
     failed = f", {n_failed:,} of them failed" if n_failed else ""
     absent = [*manifest.get("figures_not_drawn", {}), *manifest.get("tables_not_made", {})]
     without = f", without {first_few(absent)}" if absent else ""
     made = f", {manifest['made']}" if manifest.get("made") else ""
     return (
-        f"published: {_count(manifest, 'replicates'):,} replicates in "
+        f"published: {manifest.get('replicates', 0):,} replicates in "
         f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}{without}{made}"
     )
 
@@ -276,8 +269,8 @@ def _format_time(folder: Place, n_blocks: int) -> str:
     if not n_blocks:
         return "none: every block is stored"
     for manifest in (each.manifest for each in list_runs(folder)):
-        seconds, n_drawn = manifest.get("wall_seconds"), _count(manifest, "blocks_computed")
-        if isinstance(seconds, int | float) and n_drawn:
+        seconds, n_drawn = manifest.get("wall_seconds"), manifest.get("blocks_computed")
+        if seconds and n_drawn:
             return f"about {n_blocks * seconds / n_drawn:,.1f} s, at the pace of the last run"
     return "not known: no run has drawn blocks into this folder yet"
 
@@ -286,8 +279,9 @@ def status_of_one(run: "Run") -> tuple[list[str], int]:
     """A study's line, its shards with gaps, and its runs; and the exit status."""
     shard, whole = run.settings.shard or "", take_inventory(run)
     stored = whole if "auto" in shard else whole.of_shard(run.settings.share)
-    manifest, published = _manifest(run.run_folder), _published(run.run_folder)
-    status = FAILED if stored.failed or _count(manifest, "failed_replicates") else 0
+    manifest = _manifest(run.run_folder)
+    published = _published(manifest)
+    status = FAILED if stored.failed or manifest.get("failed_replicates") else 0
     if manifest and not stored.n_stored and not whole.changed:
         return [f"{run.name:28} {published}{ELSEWHERE}"], status
     counts = f"{stored.n_stored:,} of {len(stored.every):,}"
@@ -299,7 +293,7 @@ def status_of_one(run: "Run") -> tuple[list[str], int]:
         lines.append(f"{len(gaps):,} of {n_shards:,} shards have gaps{again}")
     others = [run.folder, *(p.parent for p in sorted((run.folder / RUNS).glob(f"*/{MANIFEST}")))]
     for folder in others:
-        if folder != run.run_folder and _manifest(folder):
+        if folder != run.run_folder and (manifest := _manifest(folder)):
             name = "published settings" if folder == run.folder else folder.name
-            lines.append(f"  {name:40} {_published(folder)}")
+            lines.append(f"  {name:40} {_published(manifest)}")
     return [each for each in lines if each], status

@@ -42,8 +42,9 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
 
     folders = [word for word in words if "=" not in word or "://" in word or Path(word).is_dir()]
     given = dict(word.split("=", 1) for word in words if word not in folders)
-    settings = build(Verify, {name: given[name] for name in given if name in _names()})
-    where = {name: _value(text) for name, text in given.items() if name not in _names()}
+    own = Verify.__dataclass_fields__
+    settings = build(Verify, {name: given[name] for name in given if name in own})
+    where = {name: _value(text) for name, text in given.items() if name not in own}
     if not folders:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
     ended = 0
@@ -61,10 +62,6 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
         print(found, flush=True)
         ended = max(ended, found.status)
     return ended
-
-
-def _names() -> set[str]:
-    return set(Verify.__dataclass_fields__)
 
 
 def _share(text: str) -> float:

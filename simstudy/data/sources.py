@@ -74,7 +74,8 @@ def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
     began = time.time_ns()
     file.seek(0)
     sha256 = hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
-    if stamp == _stamp(file) and _is_at_rest(stamp, began):
+    is_at_rest = began - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS
+    if stamp == _stamp(file) and is_at_rest:  # otherwise a later write may have the same times
         _hashed[stamp] = sha256
     return sha256
 
@@ -82,8 +83,3 @@ def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
 def _stamp(file: BinaryIO) -> _Stamp:
     said = os.fstat(file.fileno())
     return _Stamp(said.st_dev, said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns)
-
-
-def _is_at_rest(stamp: _Stamp, now_ns: int) -> bool:
-    """Whether a later write would change the stamp: not if times are too recent."""
-    return now_ns - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy import errors
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Plan, WorkUnit
-from simstudy.engine import graceful_stop, methods
+from simstudy.engine import graceful_stop, independence, methods
 from simstudy.engine.columns import (
     apply_derived_columns,
     check_columns_read,
@@ -27,23 +28,7 @@ from simstudy.engine.error_policy import (
     not_here,
     reason,
 )
-from simstudy.engine.independence import (
-    check_rows,
-    check_shared,
-    check_streams,
-    one_replicate,
-    refuse_transposed,
-)
 from simstudy.engine.thread_limits import single_threaded
-from simstudy.errors import (
-    AlwaysFailsError,
-    ConfigError,
-    NotHereError,
-    StudyError,
-    Swallowed,
-    describe,
-    listening_to_errors,
-)
 from simstudy.provenance.scenario_id import identity
 from simstudy.store.arrow_schema import ERROR, MISSING, Block
 from simstudy.store.columns import counted_errors
@@ -62,7 +47,7 @@ class Address(NamedTuple):
     def parse(cls, text: str) -> "Address":
         key, _, rep = text.partition("/")
         if not key or not rep.isdecimal():
-            raise StudyError(
+            raise errors.StudyError(
                 f"{text!r} is not the address of a replicate. Copy one from failures.parquet or "
                 "the closing table; it reads like 3f2a90c1d4e5b678/1234."
             )
@@ -100,12 +85,12 @@ def draw_block(
             if context.refuses_all_failed:
                 _refuse_nothing_but_nan(plan, columns)
             check_columns_read(plan, scenario, columns)
-    except AlwaysFailsError as error:
-        raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
-    except StudyError as error:
-        raise StudyError(f"{scenario!r}: {error}") from error
-    except NotHereError as error:
-        raise NotHereError(f"{plan.name}: {error}") from error
+    except errors.AlwaysFailsError as error:
+        raise errors.AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
+    except errors.StudyError as error:
+        raise errors.StudyError(f"{scenario!r}: {error}") from error
+    except errors.NotHereError as error:
+        raise errors.NotHereError(f"{plan.name}: {error}") from error
     except graceful_stop.BlockTimeoutError:
         if seconds is None:  # it is the caller's
             raise
@@ -114,7 +99,7 @@ def draw_block(
         if isinstance(error, KeyboardInterrupt) and graceful_stop.hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
         if lacks_library(error):
-            raise NotHereError(f"{plan.name}: {not_here(error)}") from error
+            raise errors.NotHereError(f"{plan.name}: {not_here(error)}") from error
         machine = is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
@@ -128,7 +113,7 @@ def _refuse_nothing_but_nan(plan: Plan, columns: Mapping[str, np.ndarray]) -> No
     texts = set(np.ravel(counted_errors(plan, columns[ERROR]))) if ERROR in columns else set()
     text = texts.pop() if len(texts) == 1 else None
     if text and str(text).startswith(MISSING):
-        raise StudyError(
+        raise errors.StudyError(
             f"{text} in all replicates of the first block, so every block would fail: correct the "
             "code that computes it. If NaN is a result, name the column in "
             "Rules(may_be_missing=...); if a method cannot work in some scenarios, "
@@ -169,15 +154,19 @@ def draw_columns(
                 methods.refuse_changed_data(scenario.method.name, hashes, data)
                 if not isinstance(scenario.method.function, methods.EachReplicate):
                     again = plan.streams(scenario, index)
-                    alone = partial(methods.call_method, scenario, one_replicate(data), again, 1)
-                    refuse_transposed(context, plan, raw, alone)
-                check_rows(context, plan, scenario, streams, data, raw)
+                    alone = partial(
+                        methods.call_method, scenario, independence.one_replicate(data), again, 1
+                    )
+                    independence.refuse_transposed(context, plan, raw, alone)
+                independence.check_rows(context, plan, scenario, streams, data, raw)
                 drawn = drawn_columns(plan, scenario.method, data, raw)
             else:
                 raw = scenario.simulate(streams, n_rep)
-                check_streams(context, scenario, streams, raw, n_rep)
+                independence.check_streams(context, scenario, streams, raw, n_rep)
                 again = plan.streams(scenario, index)
-                refuse_transposed(context, plan, raw, partial(scenario.simulate, again, 1))
+                independence.refuse_transposed(
+                    context, plan, raw, partial(scenario.simulate, again, 1)
+                )
         finally:
             _refuse_changed(scenario, before)
     if not isinstance(scenario, WorkUnit):
@@ -204,7 +193,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
     """
     plan = plan.work_units
     if address.key not in plan.keys:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"replay={address}: study {plan.name!r} has no scenario {address.key} with these "
             "settings. Give the settings of the run that reported the address."
         )
@@ -213,13 +202,13 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
         BlockContext.of_replay(plan, row),
         plan.keys[address.key],
     )
-    with single_threaded(), listening_to_errors() as recorded:
+    with single_threaded(), errors.listening_to_errors() as recorded:
         try:
             columns = draw_columns(plan, scenario, index, None, context)
         except (SystemExit, GeneratorExit) as error:
-            raise StudyError(
-                f"{scenario!r}: drawing a block raised {describe(error)}, which would end the "
-                "program. Raise an ordinary exception there."
+            raise errors.StudyError(
+                f"{scenario!r}: drawing a block raised {errors.describe(error)}, which would end "
+                "the program. Raise an ordinary exception there."
             ) from error
     _raise_recorded(columns, row, recorded)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
@@ -239,7 +228,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
         If the scenario simulates columns and draws no data.
     """
     if not (hasattr(scenario, "draw") or hasattr(scenario, "draw_one")):
-        raise StudyError(
+        raise errors.StudyError(
             f"{scenario!r} simulates columns and draws no data to show: use replay with a "
             "replicate's address to get its columns."
         )
@@ -257,7 +246,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
 def _raise_recorded(
     columns: Mapping[str, np.ndarray],
     row: int,
-    recorded: Sequence[Swallowed],
+    recorded: Sequence[errors.Swallowed],
 ) -> None:
     """Raise the error whose text the study's own code recorded for this replicate."""
     if ERROR not in columns:
@@ -265,7 +254,7 @@ def _raise_recorded(
     its_own_first = sorted(recorded, key=lambda pair: pair[0] != row)
     for text in filter(None, np.ravel(columns[ERROR][row])):
         for _, error in its_own_first:
-            if text in (describe(error), reason(error)):
+            if text in (errors.describe(error), reason(error)):
                 raise error
 
 
@@ -285,13 +274,13 @@ def _draw_data(
     )
     with np.errstate(), recorded:
         data = methods.checked_data(scenario, draw(), n_rep)
-    check_streams(context, scenario, streams, data, n_rep)
+    independence.check_streams(context, scenario, streams, data, n_rep)
 
     def draw_other() -> Any:
         methods.release_arrays()
         return scenario.draw(plan.streams(scenario, index + 1), n_rep)
 
-    return check_shared(context, data, draw_other)
+    return independence.check_shared(context, data, draw_other)
 
 
 def _refuse_changed(scenario: Scenario, before: str) -> None:
@@ -299,7 +288,7 @@ def _refuse_changed(scenario: Scenario, before: str) -> None:
     after = identity(scenario)
     if after != before:
         who = "draw or the method" if isinstance(scenario, WorkUnit) else "simulate"
-        raise StudyError(
+        raise errors.StudyError(
             f"{who} changed its own scenario, from {before} to {after}: its replicates would be "
             "stored under another scenario. Keep values that change in local variables."
         )

@@ -14,15 +14,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from simstudy import errors
 from simstudy.design.plan import Plan, WarningFilter
-from simstudy.errors import (
-    AlwaysFailsError,
-    NotHereError,
-    ReturnedError,
-    SimstudyError,
-    describe,
-    how_to_install,
-)
 from simstudy.provenance.modules import is_own_file
 
 OnRow = Callable[[int, int], None]
@@ -89,7 +82,9 @@ TROUBLE_TEXTS = ("can't start new thread", os.strerror(getattr(errno, "ESTALE", 
 
 def should_reraise(context: BlockContext, row: int, error: BaseException) -> bool:
     """Whether an error is raised and not recorded: in a replay, or if the machine is at fault."""
-    ends_run = isinstance(error, AlwaysFailsError | NotHereError | ReturnedError)
+    ends_run = isinstance(
+        error, errors.AlwaysFailsError | errors.NotHereError | errors.ReturnedError
+    )
     at_fault = is_machine_trouble(error) or lacks_library(error)
     return context.raises_row == row or ends_run or at_fault
 
@@ -101,11 +96,11 @@ def raise_if_all_failed(context: BlockContext, n_rep: int, error: BaseException)
         raise always_fails(n_rep, error) from error
 
 
-def always_fails(n_rep: int, error: BaseException, name: str = "") -> SimstudyError:
+def always_fails(n_rep: int, error: BaseException, name: str = "") -> errors.SimstudyError:
     """Make the exception for an error that all replicates of a first block share."""
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
-    return AlwaysFailsError(
+    return errors.AlwaysFailsError(
         f"{name}all {n_rep:,} replicates of the first block failed with {why}{at}. This "
         "looks like a mistake in the study, and every block would fail: correct it and run again. "
         "If a method cannot work in some scenarios, Rules(max_failed=1) records that.",
@@ -140,12 +135,12 @@ def lacks_library(error: BaseException) -> bool:
     return any(isinstance(each, ModuleNotFoundError) for each in (error, error.__cause__))
 
 
-def not_here(error: BaseException) -> NotHereError:
+def not_here(error: BaseException) -> errors.NotHereError:
     """Make the exception for a library that is missing, with how to install it."""
     why, frames = reason(error).removesuffix("."), frames_of(error)
-    advice = "" if "pip install" in why else how_to_install(error)
-    at = f", in {frames[-1]}" if frames and not how_to_install(error) else ""
-    return NotHereError(f"{why}{at}. {advice}".strip())
+    advice = "" if "pip install" in why else errors.how_to_install(error)
+    at = f", in {frames[-1]}" if frames and not errors.how_to_install(error) else ""
+    return errors.NotHereError(f"{why}{at}. {advice}".strip())
 
 
 def is_machine_trouble(error: BaseException) -> bool:
@@ -172,7 +167,7 @@ def is_machine_trouble(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """Describe why a method failed; advice is added to NumPy's error about read-only data."""
-    text = describe(error)
+    text = errors.describe(error)
     if isinstance(error, ValueError) and "read-only" in text:
         return f"{text}: data are shared by methods, so write into a copy of them"
     return text

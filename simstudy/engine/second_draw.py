@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import math
 import os
 import pickle
@@ -23,7 +22,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -47,7 +46,7 @@ from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe
 from simstudy.lazy import special
-from simstudy.store.arrow_schema import ERROR, NOT_COMPARED, block_table
+from simstudy.store.arrow_schema import CELL_ERROR, ERROR, NOT_COMPARED, WARNING, block_table
 from simstudy.store.blocks import Store
 
 MIN_SECONDS = 2.0  # processor time for the check after a short run
@@ -60,9 +59,11 @@ MIN_ROWS = 2  # replicates to draw again, if each has a generator of its own
 HASH_SEED = "1"
 IDLE_SECONDS = 300.0  # time without a check after which the process ends
 OVER = "its time was over"
+RTOL = 1e-9  # relative difference of equal numbers, unless the study declares another
+ATOL = 1e-12  # absolute difference of equal numbers, as a multiple of the column's median
+UNIT_INTERVAL_ATOL = 1e-12  # absolute difference of equal numbers within [0, 1]
+TEXTS = frozenset({ERROR, CELL_ERROR, WARNING})  # columns of which only the presence counts
 
-Digests = Mapping[str, str]
-"""Hashes of a block's columns, by name."""
 Draw = Callable[[bytes], "Answer"]
 
 
@@ -200,7 +201,7 @@ def check_repeatable(
         Time for a block, by key.
     """
     seconds = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
-    turns = Turns(plan, keys, _digests_here, seconds, max(MORE_SECONDS, PART_OF_RUN * run_seconds))
+    turns = Turns(plan, keys, _drawn_here, seconds, max(MORE_SECONDS, PART_OF_RUN * run_seconds))
     found: dict[str, list[str]] = {}
     for key in turns:
         drawn = _order(plan, store, key, code, turns, block_seconds.get(key, 0.0))
@@ -212,8 +213,8 @@ def check_repeatable(
         if answer.found is None and not all_failed:
             continue
         turns.done.add(turns.kinds[key])
-        stored, made = digests_of(rows, plan.rules.unrepeatable), (answer.found or {}).items()
-        if differing := [name for name, digest in made if stored.get(name) != digest]:
+        names = different_columns(rows, answer.found, rtol={}, usual=0.0) if answer.found else ()
+        if differing := [n for n in names if n not in (*NOT_COMPARED, *plan.rules.unrepeatable)]:
             found[key] = differing
     return Repeated(found, turns.unchecked, turns.why, turns.left)
 
@@ -250,51 +251,70 @@ def _order(
     return _Order(code, only, turns.left, block, before)
 
 
-def digests_of(table: pa.Table, without: Collection[str] = ()) -> Digests:
-    """Hash each column that is compared, by name."""
-    names = [n for n in table.column_names if n not in NOT_COMPARED and n not in without]
-    return {name: _digest(table.column(name)) for name in names}
+def different_columns(
+    first: pa.Table, second: pa.Table, *, rtol: Mapping[str, float], usual: float = RTOL
+) -> dict[str, float]:
+    """Compare two blocks, and return the columns that differ with the largest difference.
 
+    Whole numbers, booleans and texts are equal if they are the same; floating-point numbers up to
+    the tolerance in `rtol`, or `usual`. With 0 they must be the same, where every NaN is. Of errors
+    and warnings only the presence counts.
 
-def _digest(column: pa.ChunkedArray) -> str:
-    """Hash a column: lengths of lists, which values are missing, and numbers as doubles.
-
-    Doubles, since whole numbers are doubles in a file with doubles of other methods. Arrow's
-    buffers are read as they are: `to_numpy` would import pandas into the other process.
+    Returns
+    -------
+    dict[str, float]
+        Largest relative difference by column; infinite where no difference can be computed.
     """
-    hashed = hashlib.blake2b(digest_size=16)
-    array = pa.concat_arrays(column.chunks)
-    while pa.types.is_list(array.type):
-        hashed.update(_bytes_of(array.value_lengths()))
-        array = array.flatten()
-    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
-    if is_number or pa.types.is_boolean(array.type):
-        hashed.update(_bytes_of(array))
-    else:
-        hashed.update(repr(array.to_pylist()).encode())
-    return hashed.hexdigest()
+    found: dict[str, float] = {}
+    for name in dict.fromkeys([*first.column_names, *second.column_names]):
+        most = rtol.get(name, usual)
+        if difference := _difference(name, _values(first, name), _values(second, name), most):
+            found[name] = difference
+    return found
 
 
-def _bytes_of(numbers: pa.Array) -> bytes:
-    """The bytes of which numbers are missing, and of the numbers as doubles.
+def _values(rows: pa.Table, name: str) -> np.ndarray:
+    """A column with the values of lists side by side.
 
-    Missing ones are 0 and every NaN is the same.
+    It is missing if the table lacks it, or has it for other units alone.
     """
-    if pa.types.is_boolean(numbers.type):
-        numbers = numbers.cast(pa.int8())
-    values, flags = _as_numpy(numbers.cast(pa.float64()), float), b""
-    if numbers.null_count:
-        missing = _as_numpy(numbers.is_null().cast(pa.int8()), np.int8)
-        values, flags = np.where(missing, 0.0, values), missing.tobytes()
-    is_nan = np.isnan(values)
-    return flags + (np.where(is_nan, np.nan, values) if is_nan.any() else values).tobytes()
+    if name not in rows.column_names or rows.column(name).null_count == len(rows):
+        return np.full(len(rows), None)
+    column = rows.column(name).combine_chunks()
+    while pa.types.is_list(column.type):
+        column = column.flatten()
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _as_numpy(array: pa.Array, kind: type) -> np.ndarray:
-    buffer = array.buffers()[1]
-    if buffer is None:  # no value
-        return np.zeros(0, kind)
-    return np.frombuffer(buffer, kind)[array.offset : array.offset + len(array)]
+def _difference(name: str, first: np.ndarray, second: np.ndarray, rtol: float) -> float:
+    if first.shape != second.shape:
+        return math.inf
+    if name in TEXTS:
+        first, second = (np.array([text is None for text in each]) for each in (first, second))
+    if first.dtype.kind == second.dtype.kind == "f":
+        return _difference_of_floats(first, second, rtol)
+    is_missing = [np.array([each is None or each != each for each in v]) for v in (first, second)]
+    same = (is_missing[0] & is_missing[1]) | (first == second)
+    return 0.0 if np.all(same) else math.inf
+
+
+def _difference_of_floats(first: np.ndarray, second: np.ndarray, rtol: float) -> float:
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
+    if same.all():
+        return 0.0
+    finite = np.isfinite(first) & np.isfinite(second)
+    if not (same | finite).all():
+        return math.inf
+    size = np.abs(second[finite & (second != 0)])
+    tolerance = rtol * np.abs(second) + ATOL * (np.median(size) if size.size and rtol else 0.0)
+    if rtol and np.all((second[finite] >= 0) & (second[finite] <= 1)):
+        tolerance = np.maximum(tolerance, UNIT_INTERVAL_ATOL)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(first - second)
+    far = ~same & (difference > tolerance)
+    if not far.any():
+        return 0.0
+    return float((difference[far] / np.maximum(np.abs(second[far]), 1e-300)).max())
 
 
 # ---------------------------------------------------------------- the other process
@@ -402,11 +422,11 @@ def answered(payload: bytes, work: Callable[[Any], Any]) -> Answer:
     return Answer(None, seconds, found) if isinstance(found, str) else Answer(found, seconds)
 
 
-def _digests_here(payload: bytes) -> Answer:
-    return answered(payload, _digests_of_block)
+def _drawn_here(payload: bytes) -> Answer:
+    return answered(payload, _rows_of_block)
 
 
-def _digests_of_block(order: _Order) -> Digests | str:
+def _rows_of_block(order: _Order) -> pa.Table | str:
     (scenario,), plan = order.plan.keys.values(), order.plan
     for number in (order.before, order.block):
         if number is not None:
@@ -415,7 +435,7 @@ def _digests_of_block(order: _Order) -> Digests | str:
         block = draw_block(plan, scenario, order.block)
     if block.n_failed == plan.block_size:
         return f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}"
-    return digests_of(block_table(plan, [block]), plan.rules.unrepeatable)
+    return block_table(plan, [block])
 
 
 # ---------------------------------------------------------------- the pilot

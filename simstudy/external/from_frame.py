@@ -17,16 +17,8 @@ from simstudy.analysis.result import Figure, Result, ResultParts
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, FigureError, in_one_line, warn
-from simstudy.external.column_roles import (
-    TRUTH,
-    ColumnRoles,
-    Truth,
-    check_columns,
-    check_present,
-    factor_names,
-    long_table,
-    numbered_by_order,
-)
+from simstudy.external import column_roles
+from simstudy.external.column_roles import ColumnRoles
 from simstudy.external.quantities import (
     Quantities,
     cells_of,
@@ -64,7 +56,7 @@ def from_frame(
     *,
     estimate: str | Sequence[str],
     se: Columns = None,
-    truth: Truth = None,
+    truth: column_roles.Truth = None,
     method: str | Sequence[str] | None = None,
     rep: str | None = None,
     by: str | Sequence[str] = (),
@@ -162,8 +154,8 @@ def from_frame(
     choice = [measures] if isinstance(measures, str | Measure) else measures
     own = [measure for measure in choice or () if isinstance(measure, Measure)]
     reads = [column for measure in own for column in measure.reads if column in rows]
-    check_columns(rows, roles, reads)
-    factors = factor_names([*roles.by, *filter(None, [roles.method])])
+    column_roles.check_columns(rows, roles, reads)
+    factors = column_roles.factor_names([*roles.by, *filter(None, [roles.method])])
     check_labels(rows, roles)
     methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
     declared, warnings = choose_measures(choice, roles, methods)
@@ -208,9 +200,9 @@ def _one_row_each(
     if columns["method"] is not None and not isinstance(columns["method"], str):
         rows, columns["method"] = _with_joined_column(rows, columns["method"])
     if isinstance(columns["estimate"], list | tuple):
-        return long_table(rows, **columns)
+        return column_roles.long_table(rows, **columns)
     if columns["method"] and not columns["rep"]:
-        rows, columns["rep"] = numbered_by_order(rows, columns["method"], by)
+        rows, columns["rep"] = column_roles.numbered_by_order(rows, columns["method"], by)
     return rows, columns
 
 
@@ -342,7 +334,7 @@ def _numbered(rows: Any) -> pd.DataFrame:
 
 def _with_joined_column(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The rows with a column that joins the levels of several, and its name."""
-    check_present(rows, names)
+    column_roles.check_present(rows, names)
     parts = rows[list(names)].astype(object)
     parts = parts.where(parts.notna(), "").astype(str)
     levels = [", ".join(filter(None, map(str.strip, each))) for each in parts.to_numpy()]
@@ -465,7 +457,7 @@ class _Drawing:
     @property
     def _columns(self) -> dict[str, Any]:
         """The columns that figures of replicates show."""
-        truth = TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
+        truth = column_roles.TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
         return {"estimate": self.roles.estimate, "method": self.axis, "truth": truth}
 
     def estimates(self, result: Result) -> Any:

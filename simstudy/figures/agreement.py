@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures import captions
+from simstudy.figures import captions, panels
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import need_columns
-from simstudy.figures.panels import (
-    by_panel,
-    facets,
-    square_panels,
-    with_panels,
-    words_in_panels,
-)
 from simstudy.figures.theme import BLUE, INK, level_colors, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
@@ -98,7 +91,7 @@ def agreement_plot(
     mapped = {"panel": panel, "rows": rows}
     need_columns(replicates, [x, y, error_x, color, *mapped.values()])
     values = pd.DataFrame({"x": replicates[x], "y": replicates[y]}).astype(float)
-    drawn = with_panels(values, replicates, mapped)
+    drawn = panels.with_panels(values, replicates, mapped)
     if error_x is not None:
         half = 2 * replicates[error_x]
         drawn = drawn.assign(left=drawn["x"] - half, right=drawn["x"] + half)
@@ -115,8 +108,8 @@ def agreement_plot(
         + (_corners(drawn, scales) if equal_axes else [])
         + _axes_and_words(whole, say or _difference, corner, (ticks or decades) if log else None)
         + theme_study()
-        + facets(drawn, scales=scales, legend=color is not None)
-        + square_panels(drawn, legend=color is not None)
+        + panels.facets(drawn, scales=scales, legend=color is not None)
+        + panels.square_panels(drawn, legend=color is not None)
         + p9.theme(legend_position="right", aspect_ratio=flat)
         + p9.labs(
             x=format_name(x), y=format_name(y), caption=_caption(len(replicates), whole, at_most)
@@ -158,7 +151,7 @@ def _first(frame: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
     """The first rows of each panel."""
     if at_most is None:
         return frame
-    return pd.concat([rows.head(at_most) for _, rows in by_panel(frame)])
+    return pd.concat([rows.head(at_most) for _, rows in panels.by_panel(frame)])
 
 
 def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
@@ -177,7 +170,7 @@ def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
 
 def _corners(frame: pd.DataFrame, scales: str) -> Any:
     """Invisible points at both ends of the diagonal, by panel or for shared axes."""
-    parts = by_panel(frame)
+    parts = panels.by_panel(frame)
     if scales == "fixed":
         parts = [(where, frame) for where, _ in parts]
     ends = [{**where, "x": at, "y": at} for where, rows in parts for at in _ends(rows)]
@@ -198,13 +191,13 @@ def _axes_and_words(
 ) -> list[Any]:
     """Both axes and the texts in panels."""
     if breaks is None:
-        words = words_in_panels(frame, say, **corner)
+        words = panels.words_in_panels(frame, say, **corner)
         return [*words, p9.scale_x_continuous(expand=words[-1].expand)]
 
     def say_of(rows: pd.DataFrame) -> str:
         return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
 
-    words = words_in_panels(frame, say_of, **corner, breaks=breaks, labels=_of_powers)
+    words = panels.words_in_panels(frame, say_of, **corner, breaks=breaks, labels=_of_powers)
     across = p9.scale_x_continuous(expand=words[-1].expand, breaks=breaks, labels=_of_powers)
     return [*words, across]
 
@@ -263,7 +256,7 @@ def format_panel_count(n_all: int, at_most: int | None) -> str:
 
 def _caption(n_all: int, frame: pd.DataFrame, at_most: int | None) -> str:
     lost = n_all - len(frame)
-    sizes = {len(rows) for _, rows in by_panel(frame)}
+    sizes = {len(rows) for _, rows in panels.by_panel(frame)}
     return captions.caption(
         captions.dashed("equality"),
         "Bars: 2 standard errors." * ("left" in frame),

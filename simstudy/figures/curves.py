@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures import captions
+from simstudy.figures import captions, panels
 from simstudy.figures.captions import caption, format_name, notes
 from simstudy.figures.frame import (
     MEASURED,
@@ -23,14 +23,6 @@ from simstudy.figures.frame import (
     nominal_lines,
     rows_of,
     with_interval,
-)
-from simstudy.figures.panels import (
-    facets,
-    format_hidden,
-    panel_grid,
-    turned_labels,
-    with_panels,
-    words_in_empty_panels,
 )
 from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, panel_inches, theme_study
 from simstudy.lazy import ggplot, p9, pd
@@ -106,7 +98,7 @@ def measure_curves(
         _check_log(found[x])
     check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
-    drawn = with_panels(drawn, found, mapped)
+    drawn = panels.with_panels(drawn, found, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
     theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
@@ -125,11 +117,11 @@ def measure_curves(
         + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
         + _points(place, colored)
-        + words_in_empty_panels(drawable(drawn))
+        + panels.words_in_empty_panels(drawable(drawn))
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
-        + facets(drawn, scales="free_y" if own_scales else "fixed", legend=colored)
+        + panels.facets(drawn, scales="free_y" if own_scales else "fixed", legend=colored)
         + p9.labs(
             x=format_name(x),
             y=format_name(measures[0]) if len(measures) == 1 else "estimate" * (not own_scales),
@@ -138,7 +130,7 @@ def measure_curves(
                 *_line_sentences(parts, joined, solid),
                 captions.dashed_at(levels["nominal"], dashed),
                 captions.APART * bool(colored and dodge and is_number(drawn["x"])),
-                format_hidden(*places, free_y=own_scales),
+                panels.format_hidden(*places, free_y=own_scales),
                 captions.format_fixed(found, x, *mapped.values()),
                 *notes(drawn),
             ),
@@ -200,7 +192,7 @@ def _finer_theory(
     known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
     need_columns(exact, [x, "exact", *known.values()])
     check_no_hidden_rows(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
-    line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
+    line = panels.with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
     for role, column in known.items():
         if column is not None and column != "measure":
             line[role] = _same_levels(line[role], rows[role], column)
@@ -347,7 +339,7 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     places = np.unique(np.log10(rows["x"]) if log_x else rows["x"].to_numpy(float))
     if len(places) < 2:
         return 0.1
-    mark = MARK / panel_inches(*panel_grid(rows))[0]  # relative to a panel
+    mark = MARK / panel_inches(*panels.panel_grid(rows))[0]  # relative to a panel
     return float(min(0.5 * np.diff(places).min(), mark * n_colors * np.ptp(places)))
 
 
@@ -355,7 +347,7 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
     """The scale of the horizontal axis."""
     x = rows["x"]
     if not is_number(x):
-        return turned_labels(x, alone="panel" not in rows)
+        return panels.turned_labels(x, alone="panel" not in rows)
     if not log_x:
         return []
     places = sorted(x.unique())

@@ -8,29 +8,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures import captions
+from simstudy.figures import captions, frame, theme
 from simstudy.figures.captions import caption, format_name, notes
-from simstudy.figures.frame import (
-    check_no_hidden_rows,
-    drawable,
-    factors_of,
-    need_columns,
-    nominal_levels,
-    nominal_lines,
-    rows_of,
-    with_interval,
-)
 from simstudy.figures.panels import facets, format_hidden, panel_grid, with_panels
-from simstudy.figures.theme import (
-    BLUE,
-    FULL_WIDTH,
-    INK,
-    MUTED,
-    TALLEST,
-    WORDS_SIZE,
-    colors_by,
-    theme_study,
-)
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import intervals
 from simstudy.tables.rounding import with_error
@@ -84,20 +64,20 @@ def dots_plot(
     """
     measures = [measure] if isinstance(measure, str) else list(measure)
     mapped = {"rows": rows, "color": color, "y": y}
-    need_columns(summary, list(mapped.values()))
-    found = rows_of(summary, measures)
-    check_no_hidden_rows(found, {"panel": "measure", **mapped}, factors_of(summary))
-    drawn = _placed(with_interval(found), mapped, measures)
-    levels = nominal_lines(drawn, nominal_levels(nominal, drawn))
+    frame.need_columns(summary, list(mapped.values()))
+    found = frame.rows_of(summary, measures)
+    frame.check_no_hidden_rows(found, {"panel": "measure", **mapped}, frame.factors_of(summary))
+    drawn = _placed(frame.with_interval(found), mapped, measures)
+    levels = frame.nominal_lines(drawn, frame.nominal_levels(nominal, drawn))
     return (
-        p9.ggplot(drawable(drawn), p9.aes("estimate", "place"))
+        p9.ggplot(frame.drawable(drawn), p9.aes("estimate", "place"))
         + _dashed(levels)
         + _printed(published, drawn, mapped)
         + _dots(drawn)
         + _exact(drawn)
         + (_figures(drawn) if in_figures else [p9.scale_x_continuous(breaks=_ticks(4))])
-        + theme_study()
-        + colors_by(drawn, found, color, colors)
+        + theme.theme_study()
+        + theme.colors_by(drawn, found, color, colors)
         + _heights(drawn)
         + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
         + _size(drawn)
@@ -138,7 +118,7 @@ def _aside(rows: pd.DataFrame) -> Any:
 
 
 def _dashed(levels: pd.DataFrame) -> list[Any]:
-    line = p9.geom_vline(p9.aes(xintercept="nominal"), levels, linetype="dashed", color=MUTED)
+    line = p9.geom_vline(p9.aes(xintercept="nominal"), levels, linetype="dashed", color=theme.MUTED)
     return [line] * (not levels.empty)
 
 
@@ -150,7 +130,7 @@ def _printed(
         return []
     panel = {"panel": "measure"} if "panel" in rows else {}
     columns = {**panel, "rows": mapped["rows"], "y": mapped["y"]}
-    need_columns(published, ["estimate", *columns.values()])
+    frame.need_columns(published, ["estimate", *columns.values()])
     kept = {role: published[c].astype(str) for role, c in columns.items() if c is not None}
     marks = pd.DataFrame({"estimate": published["estimate"].astype(float), **kept})
     for role in kept:
@@ -162,7 +142,7 @@ def _printed(
     bar = p9.aes(x="lower", xend="upper", yend="place")
     return [
         p9.geom_segment(bar, marks.dropna(subset="lower"), color=GREY, size=2.6),
-        p9.geom_point(p9.aes(), marks, color=INK, shape="x", size=2.6),
+        p9.geom_point(p9.aes(), marks, color=theme.INK, shape="x", size=2.6),
     ]
 
 
@@ -170,7 +150,7 @@ def _dots(rows: pd.DataFrame) -> list[Any]:
     bar = {"x": "lower", "xend": "upper", "yend": "place"}
     colored = "color" in rows
     line, mark = ({"color": "color"}, {"shape": "color"}) if colored else ({}, {})
-    plain = {} if colored else {"color": BLUE}
+    plain = {} if colored else {"color": theme.BLUE}
     bars = p9.aes(**bar, **line)
     return [
         p9.geom_segment(bars, size=0.7, na_rm=True, show_legend=False, **plain),
@@ -180,7 +160,7 @@ def _dots(rows: pd.DataFrame) -> list[Any]:
 
 def _exact(rows: pd.DataFrame) -> list[Any]:
     known = rows.dropna(subset="exact")
-    mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=INK)
+    mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=theme.INK)
     return [mark] * (not known.empty)
 
 
@@ -193,7 +173,7 @@ def _figures(rows: pd.DataFrame) -> list[Any]:
     label = {"label": "words", **({"color": "color"} if "color" in rows else {})}
     text = p9.geom_text(
         p9.aes(**label), rows.assign(words=words), x=last + 0.04 * span, ha="left",
-        size=WORDS_SIZE, show_legend=False,
+        size=theme.WORDS_SIZE, show_legend=False,
     )  # fmt: skip
     return [text, p9.scale_x_continuous(breaks=_ticks(6, last), expand=(0.05, 0, 0.3, 0))]
 
@@ -222,7 +202,7 @@ def _size(rows: pd.DataFrame) -> Any:
     """The figure size: rows a third of an inch apart, less if the page is full."""
     n_rows = panel_grid(rows)[1] if "rows" in rows else 1
     height = n_rows * (0.33 * len(rows["y"].cat.categories) + 0.4) + 1.2
-    return p9.theme(figure_size=(FULL_WIDTH, min(max(height, 2.8), TALLEST)))
+    return p9.theme(figure_size=(theme.FULL_WIDTH, min(max(height, 2.8), theme.TALLEST)))
 
 
 def _sentences(
@@ -274,18 +254,18 @@ def trade_off_plot(
         points with only one of the two measures.
     """
     mapped = {"color": color, "panel": panel, "rows": rows}
-    need_columns(summary, mapped.values())
-    found = with_interval(rows_of(summary, [x, y]))
-    check_no_hidden_rows(found, {"measure": "measure", **mapped}, factors_of(summary))
-    nominal_levels(nominal, found)
+    frame.need_columns(summary, mapped.values())
+    found = frame.with_interval(frame.rows_of(summary, [x, y]))
+    frame.check_no_hidden_rows(found, {"measure": "measure", **mapped}, frame.factors_of(summary))
+    frame.nominal_levels(nominal, found)
     drawn = _paired(with_panels(found[["measure", *NUMBERS]], found, mapped), x, y)
     look = {} if color is None else {"color": "color", "shape": "color"}
     return (
         p9.ggplot(drawn, p9.aes("estimate_x", "estimate_y", **look))
         + _dashed_lines(nominal or {}, x, y)
         + _crosses(drawn)
-        + theme_study()
-        + colors_by(drawn, found, color, colors)
+        + theme.theme_study()
+        + theme.colors_by(drawn, found, color, colors)
         + facets(drawn, legend=color is not None)
         + p9.labs(
             x=format_name(x),
@@ -313,18 +293,18 @@ def _paired(rows: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
             "no place in the figure. Give both measures of every row, or leave both out."
         )
     finite_where_both_are = both["estimate_x"] + both["estimate_y"]
-    return drawable(both.assign(estimate=finite_where_both_are))
+    return frame.drawable(both.assign(estimate=finite_where_both_are))
 
 
 def _dashed_lines(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
-    look = {"linetype": "dashed", "color": MUTED}
+    look = {"linetype": "dashed", "color": theme.MUTED}
     upright = [p9.geom_vline(xintercept=nominal[x], **look)] if x in nominal else []
     return upright + ([p9.geom_hline(yintercept=nominal[y], **look)] if y in nominal else [])
 
 
 def _crosses(rows: pd.DataFrame) -> list[Any]:
     """The points with both intervals."""
-    plain = {} if "color" in rows else {"color": BLUE}
+    plain = {} if "color" in rows else {"color": theme.BLUE}
     across = p9.aes(x="lower_x", xend="upper_x", yend="estimate_y")
     up = p9.aes(y="lower_y", yend="upper_y", xend="estimate_x")
     bar = {"size": 0.5, "show_legend": False, "na_rm": True, **plain}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
+from simstudy.figures import theme
 from simstudy.figures.captions import SHADED, caption, dashed_at, format_name, notes
 from simstudy.figures.frame import (
     check_no_hidden_rows,
@@ -23,19 +24,9 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.theme import (
-    BLUE,
-    FULL_WIDTH,
-    INK,
-    MUTED,
-    WORDS_SIZE,
-    colors_by,
-    stroke_scale,
-    theme_study,
-)
 from simstudy.lazy import ggplot, p9, pd
 
-DASHED = {"linetype": "dashed", "color": MUTED}
+DASHED = {"linetype": "dashed", "color": theme.MUTED}
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
 CROWDED = 80  # scenarios; lines are thinner if there are more
 MAX_NAMED = 12  # levels; only some are named if there are more
@@ -104,7 +95,7 @@ def nested_loop_plot(
         + _theory(drawn)
         + _factor_steps(steps)
         + _scales(drawn, found, color, colors, _span(drawn, nominal))
-        + p9.theme(figure_size=(FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
+        + p9.theme(figure_size=(theme.FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
         + p9.labs(
             x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
             + ", ".join(map(format_name, ordered)),
@@ -164,7 +155,7 @@ def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
     steps, size = staircase(rows, "estimate"), 0.7 if rows["scenario"].max() < CROWDED else 0.4
     fill = {"fill": "color"} if colored else {}
     line = {"color": "color", "linetype": "color"} if colored else {}
-    blue = {} if colored else {"fill": BLUE}, {} if colored else {"color": BLUE}
+    blue = {} if colored else {"fill": theme.BLUE}, {} if colored else {"color": theme.BLUE}
     return [
         p9.geom_rect(p9.aes(**corners, **fill), box, alpha=0.18, show_legend=False, **blue[0]),
         p9.geom_path(p9.aes(**place, **line), steps, size=size, **blue[1]),
@@ -219,10 +210,10 @@ def _named(levels: list[str]) -> str:
 def _factor_steps(steps: pd.DataFrame) -> list[Any]:
     names = steps.drop_duplicates("factor").assign(x=-0.5)
     return [
-        p9.geom_path(p9.aes(x="x", y="y", group="run"), steps, size=0.5, color=INK),
+        p9.geom_path(p9.aes(x="x", y="y", group="run"), steps, size=0.5, color=theme.INK),
         p9.geom_text(
             p9.aes(x="x", y="name_at", label="words"),
-            names, ha="left", va="bottom", size=WORDS_SIZE, color=INK,
+            names, ha="left", va="bottom", size=theme.WORDS_SIZE, color=theme.INK,
         ),
     ]  # fmt: skip
 
@@ -238,9 +229,9 @@ def _scales(
 
     ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
     return [
-        theme_study(),
-        *colors_by(rows, summary_rows, color, colors),
-        *([] if color is None else [stroke_scale(rows["color"], color)]),
+        theme.theme_study(),
+        *theme.colors_by(rows, summary_rows, color, colors),
+        *([] if color is None else [theme.stroke_scale(rows["color"], color)]),
         p9.scale_y_continuous(breaks=ticks),
         p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
         p9.theme(axis_ticks_major_x=p9.element_blank()),

@@ -11,17 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.figures import theme
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import labelled
-from simstudy.figures.theme import (
-    FULL_WIDTH,
-    INK,
-    LETTER,
-    TALLEST,
-    WORDS_SIZE,
-    panel_inches,
-    panel_sizes,
-)
 from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
@@ -62,7 +54,7 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
         Whether to leave room for a legend.
     """
     across, down = panel_grid(rows)
-    size = panel_sizes(across, down, legend=legend)
+    size = theme.panel_sizes(across, down, legend=legend)
     roles = [role for role in ("rows", "panel") if role in rows]
     if not roles:
         return [size]
@@ -87,12 +79,14 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     _, n_rows = panel_grid(rows)
     side = _side(rows, legend)
     height = n_rows * (side + _strip(rows)) + 1.2
-    return p9.theme(aspect_ratio=1, figure_size=(FULL_WIDTH, min(max(height, 2.6), TALLEST)))
+    return p9.theme(
+        aspect_ratio=1, figure_size=(theme.FULL_WIDTH, min(max(height, 2.6), theme.TALLEST))
+    )
 
 
 def _side(rows: pd.DataFrame, legend: bool) -> float:
     """The side of square panels that fill the page width, in inches."""
-    return min((FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)
+    return min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)
 
 
 def _strip(rows: pd.DataFrame) -> float:
@@ -122,7 +116,7 @@ def words_in_empty_panels(rows: pd.DataFrame) -> list[Any]:
     y = found["rows"].astype(object).map(height).astype(float).fillna(rows["estimate"].median())
     place = found.assign(x=pd.Series([middle] * len(found), dtype=rows["x"].dtype), y=y)
     words = p9.aes("x", "y", label="words")
-    return [p9.geom_text(words, place, size=WORDS_SIZE, color=INK, inherit_aes=False)]
+    return [p9.geom_text(words, place, size=theme.WORDS_SIZE, color=theme.INK, inherit_aes=False)]
 
 
 def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: bool = False) -> str:
@@ -139,7 +133,7 @@ def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: boo
     """
     if "color" not in rows or len(rows) < 2:
         return ""
-    across, up = panel_inches(*panel_grid(rows))
+    across, up = theme.panel_inches(*panel_grid(rows))
     here = rows.assign(at=across * _share(x), up=up * _share(y))
     n_hidden: dict[str, int] = {}
     for _, of_panel in by_panel(here):
@@ -200,8 +194,8 @@ def words_in_panels(
         [where | {"text": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
     )
     n_lines = 1 + max(text.count("\n") for text in texts["text"])
-    _, height = panel_inches(*panel_grid(frame))
-    taken = (1.3 * WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # relative to a panel
+    _, height = theme.panel_inches(*panel_grid(frame))
+    taken = (1.3 * theme.WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # relative to a panel
     above = 0.05 if low else taken / (1 - taken)
     kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
     words = _in_corner(texts.astype(kinds), right, low)
@@ -215,8 +209,8 @@ def _in_corner(words: pd.DataFrame, right: bool, low: bool) -> Any:
     )
     place = words.assign(text=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
     return _text_off_the_edge()(
-        p9.aes("x", "y", label="text"), place, size=WORDS_SIZE, ha="right" if right else "left",
-        va="bottom" if low else "top", color=INK, inherit_aes=False,
+        p9.aes("x", "y", label="text"), place, size=theme.WORDS_SIZE, color=theme.INK,
+        ha="right" if right else "left", va="bottom" if low else "top", inherit_aes=False,
     )  # fmt: skip
 
 
@@ -240,7 +234,7 @@ def _text_off_the_edge() -> Any:
 
 def _letters_across(rows: pd.DataFrame) -> int:
     """The number of letters that fit a panel."""
-    return int((FULL_WIDTH - 0.9) / panel_grid(rows)[0] / LETTER) - 2
+    return int((theme.FULL_WIDTH - 0.9) / panel_grid(rows)[0] / theme.LETTER) - 2
 
 
 def _wrapped_words(text: str, n_letters: int) -> str:

@@ -14,7 +14,7 @@ from simstudy.design.reprs import format_names
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd, special
 from simstudy.tables.rounding import plus_minus
-from simstudy.tables.summary import as_words
+from simstudy.tables.summary import DIRECTIONS, as_words, identities
 from simstudy.tables.words import in_words
 
 MAX_METHODS = 8  # methods that get a line each
@@ -23,8 +23,6 @@ ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arit
 LEVEL = 0.95  # joint confidence level of all comparisons in a sentence
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
 """Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
-SMALLEST = ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time")
-LARGEST = ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision")
 NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")
 
 
@@ -179,16 +177,15 @@ def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Serie
         return (rows["estimate"] - nominal).abs()
     if name in NEAREST_0:
         return rows["estimate"].abs()
-    if name in SMALLEST:
-        return rows["estimate"]
-    return -rows["estimate"] if name in LARGEST else None
+    direction = {"smallest": 1, "largest": -1}.get(DIRECTIONS.get(name, ""))
+    return None if direction is None else direction * rows["estimate"]
 
 
 def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[_Gap]:
     """The two best methods of each scenario and cell, with the error of their difference."""
     others = [each for each in (*factor_names(result.plan), *result.plan.axes) if each != axis]
     known: dict[tuple[str, str], Mapping[str, float]] = {}
-    for place, several in rows.assign(place=_places(rows, others)).groupby("place", sort=False):
+    for place, several in rows.assign(place=identities(rows[others])).groupby("place", sort=False):
         if len(several) < 2:
             continue
         best, second = several.sort_values("loss", kind="stable").iloc[:2].to_dict("records")
@@ -198,18 +195,11 @@ def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[
         pair = str(best[axis]), str(second[axis])
         if pair not in known:
             frame = result.contrast(name, axis=axis, first=pair[0], second=pair[1])
-            known[pair] = dict(zip(_places(frame, others), frame["mcse"], strict=True))
+            known[pair] = dict(zip(identities(frame[others]), frame["mcse"], strict=True))
         error = known[pair].get(str(place), math.nan)
         if not math.isclose(size, abs(second["estimate"] - best["estimate"]), abs_tol=1e-12):
             error = best["mcse"] + second["mcse"]  # on two sides of the ideal value: at most
         yield _Gap(*pair, size, error)
-
-
-def _places(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """The scenario and cell of each row, as text."""
-    if not names:
-        return [""] * len(rows)
-    return ["|".join(map(repr, each)) for each in zip(*(rows[n] for n in names), strict=True)]
 
 
 # Failures -------------------------------------------------------------

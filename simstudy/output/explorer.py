@@ -113,21 +113,16 @@ def _factors(
     factors, at = [], []
     for name in names:
         words: Mapping[Any, str] = value_labels.get(name, {})
-        found, distinct = pd.factorize(frame[name].astype(object), use_na_sentinel=False)
-        codes, levels = found.tolist(), list(distinct)
+        values = frame[name].astype(object)
+        is_quantity = not words and all(_number(each) is not None for each in values.unique())
+        codes, levels = pd.factorize(values, sort=is_quantity, use_na_sentinel=False)
         numbers = [_number(level) for level in levels]
-        is_quantity = not words and all(number is not None for number in numbers)
-        if is_quantity:
-            order = sorted(range(len(levels)), key=lambda i: numbers[i] or 0.0)
-            rank = {i: position for position, i in enumerate(order)}
-            codes, levels = [rank[code] for code in codes], [levels[i] for i in order]
-            numbers = [numbers[i] for i in order]
         factors.append({
             "name": name, "label": labels.get(name, as_words(name)),
             "levels": [read_as(level, words) for level in levels],
             "numbers": numbers if is_quantity else None,
         })  # fmt: skip
-        at.append(codes)
+        at.append(codes.tolist())
     return {"factors": factors, "at": at, "n": len(frame), "values": {}, "texts": [""]}
 
 

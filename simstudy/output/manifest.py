@@ -24,20 +24,11 @@ from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
 from simstudy.provenance.modules import experiment_libraries, library_version
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote import Place, name_below
-from simstudy.store.blocks import Store
+from simstudy.remote import Place
+from simstudy.store import runs
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import counted_verdicts, read_verdicts
-from simstudy.store.runs import (
-    INPUTS,
-    MANIFEST,
-    PROTOCOL,
-    file_hash,
-    listed_files,
-    read_manifest,
-    study_folder,
-)
 from simstudy.validation import file_name
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
@@ -67,7 +58,7 @@ def facts_of_blocks(result: Result) -> dict[str, Any]:
         "replicates_per_scenario": sizes if len({*sizes.values()}) > 1 else max(sizes.values()),
         "replicates": int(sum(sizes.values())),
         "failed_replicates": result.n_failed,
-        INPUTS: {"blocks": _blocks_of(result)},
+        runs.INPUTS: {"blocks": _blocks_of(result)},
         **_compared(result),
         **({"data": dict(sorted(data.items()))} if data else {}),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
@@ -82,8 +73,10 @@ def _blocks_of(result: Result) -> dict[str, list[str]]:
 
 def _compared(result: Result) -> dict[str, Any]:
     """The other code and versions whose blocks count, and how many of them were compared."""
-    run = _blocks_of_run(result)
-    verdicts = read_verdicts(run[0], dict(result.plan.rules.rtol)) if run else {}
+    if result.folder is None or result.details.replicates.store is None:
+        return {}
+    blocks = runs.study_folder(result.folder) / REPLICATES
+    verdicts = read_verdicts(blocks, dict(result.plan.rules.rtol))
     current = result.details.provenance.only(result.details.unit_sizes)
     found = counted_verdicts(verdicts, current) if verdicts else []
     return {"compared": found} if found else {}
@@ -127,23 +120,15 @@ def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
 
 def clear_outputs(folder: Place) -> dict[str, Any]:
     """Delete the manifest and the files that it lists; returns its content."""
-    previous = read_json(folder / MANIFEST) or {}
-    for name in (MANIFEST, *listed_files(previous, folder)):
+    previous = read_json(folder / runs.MANIFEST) or {}
+    for name in (runs.MANIFEST, *runs.listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
 
 
 def write_manifest(folder: Place, content: Mapping[str, Any]) -> None:
     """Write the manifest of a result."""
-    write_json(folder / MANIFEST, content)
-
-
-def _blocks_of_run(result: Result) -> tuple[Place, Store] | None:
-    """The folder and the store of a result's blocks; None if it has none in a folder."""
-    store = result.details.replicates.store
-    if result.folder is None or store is None:
-        return None
-    return study_folder(result.folder) / REPLICATES, store
+    write_json(folder / runs.MANIFEST, content)
 
 
 def digest_of_summary(summary: pd.DataFrame) -> str:
@@ -173,7 +158,7 @@ def write_unpublished(result: Result) -> None:
     if folder is None:
         return
     with translate_io_errors(folder), folder_lock(folder):
-        previous = read_json(folder / MANIFEST) or {}
+        previous = read_json(folder / runs.MANIFEST) or {}
         if (previous and not is_unpublished(previous)) or _is_written(folder, result):
             return
         clear_outputs(folder)
@@ -191,12 +176,12 @@ def _is_written(folder: Place, result: Result) -> bool:
     if result.outcome.n_blocks or result.outcome.notes:
         return False
     try:
-        manifest = read_manifest(folder) or {}
+        manifest = runs.read_manifest(folder) or {}
     except StoreError:  # damaged
         return False
     is_same = all(manifest.get(name) == value for name, value in facts_of_blocks(result).items())
-    files = listed_files(manifest, folder).items()
-    return is_same and all(file_hash(folder / name) == digest for name, digest in files)
+    files = runs.listed_files(manifest, folder).items()
+    return is_same and all(runs.file_hash(folder / name) == digest for name, digest in files)
 
 
 MAX_FILES = 20  # modified files that are listed by name
@@ -305,7 +290,7 @@ def inputs_of(
         "generation": 0 if store is None else store.highest_generation,
         "sources": sources,
         "versions": versions_of(result, module_file),
-        "protocol": file_hash(folder / PROTOCOL),
+        "protocol": runs.file_hash(folder / runs.PROTOCOL),
     }
     digest = short_hash(json.dumps(content, sort_keys=True, default=str), 32)
     return {"digest": digest, "blocks": blocks}
@@ -335,14 +320,14 @@ def is_current(
         The `inputs_of` the result.
     """
     try:
-        manifest = read_manifest(folder) or {}
+        manifest = runs.read_manifest(folder) or {}
     except StoreError:  # damaged: it is written again
         return False
-    if manifest.get(INPUTS) != inputs or result.outcome.n_blocks:
+    if manifest.get(runs.INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
-    listed = listed_files(manifest, folder)
+    listed = runs.listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
     stems = map(file_name, drawn if figures else ())
@@ -350,7 +335,7 @@ def is_current(
     wanted |= {REPORT} if report else set()
     settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
     wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
-    return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
+    return all(name in listed and runs.file_hash(folder / name) == listed[name] for name in wanted)
 
 
 def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
@@ -361,7 +346,7 @@ def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     """The hashes of files, by name below a folder."""
-    return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}
+    return {str(path.relative_to(folder)): runs.file_hash(path) for path in sorted(set(files))}
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:

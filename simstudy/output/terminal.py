@@ -11,16 +11,8 @@ from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.analysis.summary import overview
 from simstudy.claims import NO_DATA, TOO_FEW, format_values, is_unexpected
 from simstudy.lazy import pd
+from simstudy.output import formatting
 from simstudy.output.folder import Published
-from simstudy.output.formatting import (
-    counted,
-    format_outliers,
-    format_precision,
-    format_run_time,
-    format_work,
-    number,
-    relative_to_cwd,
-)
 from simstudy.output.manifest import REPORT
 from simstudy.output.report.findings import answer_of, count_claims
 from simstudy.tables.cells import Grid, Heading, as_text
@@ -66,11 +58,11 @@ def _closing_lines(
             yield f"{label}: {counts}"
         yield from undecided_claims(result)
     if result.details.targets:
-        yield format_precision(result)
+        yield formatting.format_precision(result)
     yield from _format_protocol(published.protocol)
     yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
     yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
-    yield from (f"outliers: {text}" for text in format_outliers(result))
+    yield from (f"outliers: {text}" for text in formatting.format_outliers(result))
     yield from filter(None, [doubts_of(result)])
     yield from (f"warning: {text}" for text in result.outcome.warnings)
     if len(result.warnings):
@@ -87,11 +79,12 @@ def _closing_lines(
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
     if result.outcome.seconds > LONG_SECONDS and not result.details.repeat_command:
-        yield f"drawing took {format_run_time(result)}"
-    n_files, where = len(published.files), relative_to_cwd(published.folder)
-    yield f"{format_work(result, published.figure_seconds)} {counted(n_files, 'file')} in {where}"
+        yield f"drawing took {formatting.format_run_time(result)}"
+    n_files, where = len(published.files), formatting.relative_to_cwd(published.folder)
+    work = formatting.format_work(result, published.figure_seconds)
+    yield f"{work} {formatting.counted(n_files, 'file')} in {where}"
     reports = [path for path in published.files if path.name == REPORT]
-    yield from (f"report: {relative_to_cwd(page)}" for page in reports)
+    yield from (f"report: {formatting.relative_to_cwd(page)}" for page in reports)
 
 
 def _format_summary(result: Result) -> str:
@@ -108,7 +101,7 @@ def _format_summary(result: Result) -> str:
             return f"{text}\n"
     found = overview(result.summary, result.details.measures)
     rows = [
-        (str(name), str(n), *map(number, numbers))
+        (str(name), str(n), *map(formatting.number, numbers))
         for name, n, *numbers in found.itertuples(index=False)
     ]
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]

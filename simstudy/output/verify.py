@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simstudy import errors
 from simstudy.analysis.estimates import names_read
 from simstudy.analysis.replicates import StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
@@ -31,31 +32,14 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
-from simstudy.errors import (
-    ConfigError,
-    NotHereError,
-    SimstudyError,
-    StoreError,
-    StudyError,
-    describe,
-    first_few,
-    nearest,
-)
 from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, format_time
 from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
 from simstudy.remote import Place, place_of
+from simstudy.store import runs
 from simstudy.store.blocks import Store
-from simstudy.store.runs import (
-    INPUTS,
-    MANIFEST,
-    StudyFolder,
-    file_hash,
-    listed_files,
-    read_manifest,
-)
 
 if TYPE_CHECKING:
     from simstudy.study import Study
@@ -177,9 +161,9 @@ def verify(
     _check_files(made, published)
     summary, groups = published.table("summary"), published.table("groups")
     if summary is None:
-        raise StoreError(f"{published.folder} holds no summary: publish the study again.")
+        raise errors.StoreError(f"{published.folder} holds no summary: publish the study again.")
     if groups is not None and not groups["row"].between(0, len(summary) - 1).all():
-        raise StoreError(f"{published.folder}: {GROUPS} has rows that the summary lacks.")
+        raise errors.StoreError(f"{published.folder}: {GROUPS} has rows that the summary lacks.")
     if groups is None:
         made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
     else:
@@ -188,7 +172,7 @@ def verify(
             averages = [measure.name for measure in study.measures if measure.averages]
         _check_summary(made, summary, groups, averages)
     if study is not None and "seed" not in published.manifest:
-        raise StoreError(
+        raise errors.StoreError(
             f"{published.folder}: the manifest names no seed, so nothing can be drawn."
         )
     if study is not None:
@@ -230,15 +214,17 @@ class _Published:
         StoreError
             If there is none.
         """
-        manifest = read_manifest(folder)
+        manifest = runs.read_manifest(folder)
         if manifest is None or "study" not in manifest:
-            raise StoreError(f"{folder} holds no {MANIFEST}: name a folder such as results/NAME.")
+            raise errors.StoreError(
+                f"{folder} holds no {runs.MANIFEST}: name a folder such as results/NAME."
+            )
         return cls(folder, manifest)
 
     @cached_property
     def files(self) -> dict[str, str]:
         """The listed files, with their hashes."""
-        return listed_files(self.manifest, self.folder)
+        return runs.listed_files(self.manifest, self.folder)
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A table of the folder; None if it is not there.
@@ -254,14 +240,14 @@ class _Published:
         try:
             return pd.read_parquet(BytesIO(path.read_bytes()))
         except Exception as error:  # a file may hold anything
-            raise StoreError(f"{path} is damaged ({describe(error)}).") from None
+            raise errors.StoreError(f"{path} is damaged ({errors.describe(error)}).") from None
 
 
 def _check_files(made: Verification, published: _Published) -> None:
     """Compare each listed file with its hash; pages that are made again may be absent."""
     absent = []
     for name, digest in published.files.items():
-        found = file_hash(published.folder / name)
+        found = runs.file_hash(published.folder / name)
         if not found:
             absent.append(name)
         elif found != digest:
@@ -269,7 +255,7 @@ def _check_files(made: Verification, published: _Published) -> None:
     n_listed = len(published.files)
     made.said.append(f"files: {n_listed - len(absent):,} of {n_listed:,} are here, with hashes")
     if absent:
-        made.unchecked.append(f"files that are not here: {first_few(absent)}")
+        made.unchecked.append(f"files that are not here: {errors.first_few(absent)}")
 
 
 # The summary from the groups ------------------------------------------
@@ -381,7 +367,7 @@ def _both(row: Mapping[str, Any], other: float, what: str) -> str:
 # Code and claims ------------------------------------------------------
 def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunProvenance) -> None:
     """Say whether the code here is that of the manifest; draws decide whether it matters."""
-    listed = manifest.get(INPUTS, {}).get("blocks", {})
+    listed = manifest.get(runs.INPUTS, {}).get("blocks", {})
     owner = current.of_blocks
     other = [
         key
@@ -401,7 +387,9 @@ def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunPro
 def _other_versions(manifest: Mapping[str, Any]) -> str:
     """The libraries whose versions differ from the manifest's."""
     was, now = manifest.get("versions", {}), library_versions()
-    return first_few([f"{n} {v} (here {now[n]})" for n, v in was.items() if now.get(n, v) != v])
+    return errors.first_few(
+        [f"{n} {v} (here {now[n]})" for n, v in was.items() if now.get(n, v) != v]
+    )
 
 
 @dataclass
@@ -415,7 +403,7 @@ class _NoReplicates:
     not_applied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
-        raise StudyError("needs replicates, which are not here")
+        raise errors.StudyError("needs replicates, which are not here")
 
 
 def _without_replicates(
@@ -483,7 +471,7 @@ class _Drawn:
         n, n_rows = len(self.plan.keys), len(self.summary)
         known = {measure.name for measure in self.measures}
         if n_rows % n or set(self.summary["measure"]) != known:
-            raise StudyError(
+            raise errors.StudyError(
                 "the summary has other scenarios or measures than the study: give the study with "
                 "the settings of the folder"
             )
@@ -501,9 +489,9 @@ class _Drawn:
             found += [(key, Group(*map(int, each))) for each in columns.itertuples(index=False)]
         return found
 
-    def draw(self, units: Sequence[tuple[str, Group]]) -> StudyFolder:
+    def draw(self, units: Sequence[tuple[str, Group]]) -> runs.StudyFolder:
         """Draw the blocks of some groups into a temporary store."""
-        home = StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
+        home = runs.StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
         blocks = [
             BlockId(self.plan.work_units.keys[drawn], block, drawn)
             for key, group in units
@@ -613,7 +601,9 @@ def _check_draws(
     order = _order(plan, units, made.seed)
     n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
     if unknown := [name for name in where if name not in summary]:
-        raise ConfigError(f"{unknown[0]} is no factor; {nearest(unknown[0], map(str, summary))}")
+        raise errors.ConfigError(
+            f"{unknown[0]} is no factor; {errors.nearest(unknown[0], map(str, summary))}"
+        )
     if where:
         keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
         order = [unit for unit in order if unit[0] in keys]
@@ -625,7 +615,7 @@ def _check_draws(
         some = order[done : min(done + size, n_wanted)]
         try:
             home = drawn.draw(some)
-        except NotHereError as error:
+        except errors.NotHereError as error:
             made.unchecked.append(f"{len(units):,} groups that would be drawn here: {error}")
             return
         for key, group in some:
@@ -645,7 +635,7 @@ def _check_draws(
         f"these would have been with probability {made.missed:.1g}"
     )
     if tied:
-        made.said.append(f"ties: {len(tied):,} groups differ by a tie: {first_few(tied)}")
+        made.said.append(f"ties: {len(tied):,} groups differ by a tie: {errors.first_few(tied)}")
     if done < n_wanted:
         made.unchecked.append(f"{n_wanted - done:,} groups past the budget of {budget:g} s")
 
@@ -678,13 +668,13 @@ def _check_figures(made: Verification, result: Result, published: _Published) ->
         for name in result.details.figures:
             try:
                 saved = save_figure(result.figure(name), Path(place), name)
-            except (SimstudyError, LookupError) as error:
-                left.append(f"{name} ({describe(error)})")
+            except (errors.SimstudyError, LookupError) as error:
+                left.append(f"{name} ({errors.describe(error)})")
                 continue
             png = f"figures/{Path(str(saved.png)).name}"
             if png not in listed:
                 left.append(f"{name} (not published)")
-            elif file_hash(Path(str(saved.png))) == listed[png]:
+            elif runs.file_hash(Path(str(saved.png))) == listed[png]:
                 same += 1
             else:
                 made.wrong.append(f"{png}: drawn from the summary it is another picture")
@@ -693,7 +683,7 @@ def _check_figures(made: Verification, result: Result, published: _Published) ->
         f"figures: {same:,} of {n_figures:,} follow from the summary" * bool(n_figures)
     )
     if left:
-        made.unchecked.append(f"figures {first_few(left)}")
+        made.unchecked.append(f"figures {errors.first_few(left)}")
 
 
 def _is_wrong_in_itself(made: Verification) -> bool:

@@ -6,7 +6,6 @@ in a notebook's cell equals the same one in a file, and an edit of a loaded file
 
 import dis
 import functools
-import hashlib
 import itertools
 import types
 from bisect import bisect_left
@@ -16,7 +15,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
-from simstudy.provenance.values import CACHED, attributes
+from simstudy.provenance.values import CACHED, attributes, hash_of
 
 Chain = tuple[str, ...]
 """A name and the attributes read from it, such as `np.random.default_rng`."""
@@ -269,7 +268,7 @@ def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     flags = code.co_flags & KINDS_OF_FUNCTION
-    return hash_of_text(repr((shown, _handlers(code, offsets), counts, arguments, flags)))
+    return hash_of(repr((shown, _handlers(code, offsets), counts, arguments, flags)))[1:]
 
 
 def _handlers(code: CodeType, offsets: Sequence[int]) -> list[tuple[int, ...]]:
@@ -314,8 +313,3 @@ def _texts(constant: Any) -> Iterator[str]:
     elif isinstance(constant, tuple | frozenset):
         for part in constant:
             yield from _texts(part)
-
-
-def hash_of_text(text: str) -> str:
-    """Return the first 16 hexadecimal digits of the hash of a text."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

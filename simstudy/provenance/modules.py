@@ -19,14 +19,9 @@ from importlib import metadata
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-from simstudy.provenance.functions import Import, compiled, definition_of, hash_of_text
-from simstudy.provenance.policy import (
-    DISTRIBUTIONS,
-    GENERATED,
-    SETTERS,
-    WELL_KNOWN,
-    is_ours,
-)
+from simstudy.provenance import policy
+from simstudy.provenance.functions import Import, compiled, definition_of
+from simstudy.provenance.values import hash_of
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -49,7 +44,7 @@ def is_project(module: str) -> bool:
 
 def is_made_up(module: str) -> bool:
     """Whether a module name has no file."""
-    return module.startswith(GENERATED) or "<" in module
+    return module.startswith(policy.GENERATED) or "<" in module
 
 
 def is_project_function(function: FunctionType, module: str) -> bool:
@@ -186,7 +181,7 @@ def modules_behind(module: str) -> list[str]:
     ahead = [module]
     while ahead:
         name = ahead.pop()
-        if name not in found and is_project(name) and not is_ours(name):
+        if name not in found and is_project(name) and not policy.is_ours(name):
             found.add(name)
             ahead += [*imported_modules(name), *_discovered_modules(name)]
     return sorted(found)
@@ -227,7 +222,7 @@ def absolute(module: str, statement: Import) -> str:
 def hash_of_source(text: str) -> str:
     """Hash a source with its docstrings and annotations, without its layout."""
     tree = _parsed(text)
-    return hash_of_text(text if tree is None else ast.dump(tree))
+    return hash_of(text if tree is None else ast.dump(tree))[1:]
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -248,7 +243,7 @@ def effects_at_import(text: str) -> tuple[tuple[str, str], ...]:
         and a hash. Those below `if __name__ == "__main__"` are left out.
     """
     return tuple(
-        (name, hash_of_text(ast.dump(statement)))
+        (name, hash_of(ast.dump(statement))[1:])
         for name, statement in _effects(_parsed(text))
         if name
     )
@@ -261,7 +256,7 @@ def _effects(node: ast.AST | None) -> Iterator[tuple[str, ast.stmt]]:
             continue
         if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
             called = each.value.func
-            if SETTERS.match(getattr(called, "attr", getattr(called, "id", ""))):
+            if policy.SETTERS.match(getattr(called, "attr", getattr(called, "id", ""))):
                 yield _first_name(called), each
         elif isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign):
             targets = each.targets if isinstance(each, ast.Assign) else [each.target]
@@ -289,7 +284,7 @@ def library(module: str) -> tuple[str, str] | None:
     where = module_kind(module) if module_kind(top) == "unknown" else module_kind(top)
     if where == "standard":
         return None
-    if where == "installed" and top not in WELL_KNOWN:
+    if where == "installed" and top not in policy.WELL_KNOWN:
         return top, f"{library_version(top)} {_installed_content(top)}"
     return top, library_version(top)
 
@@ -297,7 +292,7 @@ def library(module: str) -> tuple[str, str] | None:
 @cache
 def library_version(top: str) -> str:
     """Return the version of an installed package, or `unknown`."""
-    for name in (DISTRIBUTIONS.get(top, top), top):
+    for name in (policy.DISTRIBUTIONS.get(top, top), top):
         try:
             return metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -299,20 +299,16 @@ class Store:
         StoreError
             If a block is missing, or other runs keep changing the files.
         """
-        parts: list[pa.Table] = []
-        first, n_blocks = 0, -(-n_rows // self.rows_per_block)
-        for _ in range(SCANS):
-            schema = self._selected(columns)
-            try:
-                for piece in self.slices(key, n_blocks, first):
-                    parts.append(self._rows_of(piece, schema))
-                    first = int(piece["first"] + piece["n"])
-            except FileNotFoundError:  # another run has merged files
-                time.sleep(PAUSE_SECONDS)
-                self.scan()
-            if first >= n_blocks:
-                return pa.concat_tables(parts or [schema.empty_table()]).slice(0, n_rows)
-        raise self._keeps_changing()
+        n_blocks = -(-n_rows // self.rows_per_block)
+        return self._read(lambda: self._first_blocks(key, n_blocks, columns)).slice(0, n_rows)
+
+    def _first_blocks(self, key: str, n_blocks: int, columns: Sequence[str] | None) -> pa.Table:
+        schema, there = self._selected(columns), self.n_blocks(key)
+        if there < n_blocks:
+            raise StoreError(f"block {there} of scenario {key} is not in {self.files}.")
+        pieces = self.index.between(key, 0, n_blocks)
+        tables = [self._rows_of(piece, schema) for piece in pieces]
+        return pa.concat_tables(tables or [schema.empty_table()])
 
     def rows_between(self, key: str, first: int, end: int) -> pa.Table:
         """Read the rows of a scenario's stored blocks from `first` to before `end`.
@@ -322,33 +318,17 @@ class Store:
         StoreError
             If other runs keep changing the files.
         """
+        return self._read(lambda: self.gather(self.index.between(key, first, end)))
+
+    def _read(self, read: Callable[[], pa.Table]) -> pa.Table:
+        """Read rows; again if another run has merged files meanwhile."""
         for _ in range(SCANS):
             try:
-                return self.gather(self.index.between(key, first, end))
-            except FileNotFoundError:  # another run has merged files
+                return read()
+            except FileNotFoundError:
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
-        raise self._keeps_changing()
-
-    def _keeps_changing(self) -> StoreError:
-        return StoreError(f"files in {self.files} keep changing during this run; run it again.")
-
-    def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
-        """Return the slices of a scenario's blocks from `first` to before `n_blocks`, in order.
-
-        Raises
-        ------
-        StoreError
-            If a block is missing.
-        """
-        there = self.n_blocks(key)
-        if there < n_blocks:
-            raise StoreError(f"block {there} of scenario {key} is not in {self.files}.")
-        return self.index.between(key, first, n_blocks)
-
-    def rows_of(self, piece: np.void, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read the rows of a slice, in the stored types."""
-        return self._rows_of(piece, self._selected(columns))
+        raise StoreError(f"files in {self.files} keep changing during this run; run it again.")
 
     def _rows_of(self, piece: np.void, schema: pa.Schema) -> pa.Table:
         file, size = self._by_number[piece["file"]], self.rows_per_block
@@ -360,7 +340,7 @@ class Store:
         size = self.rows_per_block
         order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
         by_place = slices[order]
-        rows_by_place = concat_tables([self.rows_of(each) for each in by_place])
+        rows_by_place = concat_tables([self._rows_of(each, self.schema) for each in by_place])
         starts = np.empty(len(slices), dtype=np.int64)
         starts[order] = np.cumsum(by_place["n"]) - by_place["n"]
         lengths = slices["n"] * size

@@ -64,8 +64,19 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
 
 
 def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
+    """Rewrite the blocks of some files, and delete the files.
+
+    Parameters
+    ----------
+    sizes
+        Sizes of the files that hold only this study's blocks, by name: only these are deleted.
+    """
     try:
-        targets = _rewrite(store, sources, sizes)
+        n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
+        batches = _batches(_slices_in(store, sources), n_bytes)
+        targets = {write_slices(store, slices) for slices in batches}
+        for name in (sources & sizes.keys()) - targets:
+            store.files.delete(name)
     except FileNotFoundError:  # without locks, another run may merge the same files
         store.scan()
         return
@@ -73,22 +84,6 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     if store.only_files is not None:
         store.only_files = {*store.only_files, *targets}
     store.scan()
-
-
-def _rewrite(store: Store, sources: set[str], sizes: Mapping[str, int]) -> set[str]:
-    """Rewrite the blocks of some files, delete the files, and return the names of the new ones.
-
-    Parameters
-    ----------
-    sizes
-        Sizes of the files that hold only this study's blocks, by name: only these are deleted.
-    """
-    n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
-    batches = _batches(_slices_in(store, sources), n_bytes)
-    targets = {write_slices(store, slices) for slices in batches}
-    for name in (sources & sizes.keys()) - targets:
-        store.files.delete(name)
-    return targets
 
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
@@ -262,18 +257,15 @@ def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]]
     """List the files that are older than a moment, and the origins of blocks in all others."""
     old: list[tuple[str, FileMetadata]] = []
     young: set[str] = set()
-    for name, content in _readable(files):
+    for name, parquet in files.metadata(files.names(), verify=False):
+        if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
+            continue
+        content = file_metadata(parquet)
         if files.modified(name) <= moment:
             old.append((name, content))
         else:
             young.update(content.provenance.origin(each.key) for each in content.ranges)
     return old, young
-
-
-def _readable(files: Files) -> Iterator[tuple[str, FileMetadata]]:
-    for name, parquet in files.metadata(files.names(), verify=False):
-        if not isinstance(parquet, Exception) and RANGES_KEY in (parquet.metadata or {}):
-            yield name, file_metadata(parquet)
 
 
 def _write_part(files: Files, name: str, content: FileMetadata, keys: Collection[str]) -> None:

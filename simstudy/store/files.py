@@ -29,13 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import (
-    TemporaryFolder,
-    atomic_write,
-    forget_unfinished,
-    read_json,
-    write_bytes,
-)
+from simstudy import atomic_files
 from simstudy.errors import DiskFullError, StoreError
 from simstudy.remote import list_sizes, place_of, put_file, translated_errors
 
@@ -48,7 +42,6 @@ VERIFIED = "_verified.json"  # size and time of files whose content was compared
 ENDING = ".parquet"
 HASH_DIGITS = 32  # digits of a file's hash in its name
 OTHER_BYTES = "its bytes are not the ones that were written"
-CHUNK_BYTES = 1 << 20  # bytes read at once
 
 FILES_AT_ONCE = 64  # files to request in parallel; more connections may be refused by servers
 BYTES_AT_ONCE = 64_000_000  # size of these files in memory
@@ -91,7 +84,7 @@ class Folder:
         verify
             Whether to compare the content with the name: a `StoreError` if they differ.
         """
-        known = read_json(self.path / VERIFIED) or {}
+        known = atomic_files.read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
             try:
@@ -120,7 +113,7 @@ class Folder:
         names = set(self.names())
         kept = {name: entry for name, entry in verified.items() if name in names}
         with contextlib.suppress(OSError):  # a read-only folder
-            write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
+            atomic_files.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
@@ -145,7 +138,7 @@ class Folder:
         fill
             Function that writes the content, which it may read again, and returns the file's name.
         """
-        return atomic_write(self.path, fill).name
+        return atomic_files.atomic_write(self.path, fill).name
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists."""
@@ -160,7 +153,7 @@ class Folder:
 
     def forget_unfinished(self, older_than: float) -> None:
         """Delete unfinished files that are old or whose writer is dead."""
-        forget_unfinished(self.path, older_than)
+        atomic_files.forget_unfinished(self.path, older_than)
 
 
 @dataclass
@@ -180,7 +173,7 @@ class ObjectStore:
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._copies = TemporaryFolder()
+        self._copies = atomic_files.TemporaryFolder()
         self._lock = threading.Lock()  # threads may fetch the same file
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -303,13 +296,13 @@ class ObjectStore:
         if not is_named_by_content(BytesIO(content), name):
             raise StoreError(OTHER_BYTES)
         with translate_io_errors(self._copies.name):
-            write_bytes(self._copy(name), content)
+            atomic_files.write_bytes(self._copy(name), content)
 
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file locally, verify it, then upload it."""
         with translate_io_errors(self._copies.name):
-            copy = atomic_write(Path(self._copies.name), fill)
+            copy = atomic_files.atomic_write(Path(self._copies.name), fill)
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
@@ -374,10 +367,7 @@ def files_at(location: Any, *, at_once: bool = True) -> Files:
 def name_by_content(file: Any, label: str = "") -> str:
     """Make the name for a content: 32 hexadecimal digits of its hash, and a label."""
     file.seek(0)
-    whole = hashlib.sha256()
-    while piece := file.read(CHUNK_BYTES):
-        whole.update(piece)
-    return f"{whole.hexdigest()[:HASH_DIGITS]}{label}{ENDING}"
+    return f"{hashlib.file_digest(file, 'sha256').hexdigest()[:HASH_DIGITS]}{label}{ENDING}"
 
 
 def is_named_by_content(file: Any, name: str) -> bool:

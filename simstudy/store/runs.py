@@ -143,27 +143,15 @@ class StoredRun:
     manifest: Mapping[str, Any]
 
     @cached_property
-    def blocks(self) -> dict[str, frozenset[str]] | None:
-        """Keys of its scenarios or methods by the origin of their blocks.
-
-        None if the manifest does not say so, since an older version wrote it.
-        """
-        named = self.manifest.get(INPUTS, {}).get("blocks")
-        if not isinstance(named, dict):
-            return None
+    def blocks(self) -> dict[str, frozenset[str]]:
+        """Keys of its scenarios or methods by the origin of their blocks."""
+        named = self.manifest.get(INPUTS, {}).get("blocks", {})
         return {origin: frozenset(keys) for origin, keys in named.items()}
 
     def uses(self, provenance: Provenance, key: str) -> bool:
-        """Whether it uses blocks of a scenario or method with this provenance.
-
-        If its manifest does not name them, it uses all blocks of its seed.
-        """
-        settings = provenance.settings
-        if settings.get("study") != self.manifest.get("study"):
-            return False
-        if self.blocks is None:
-            return self.manifest.get("seed") in (None, settings.get("seed"))
-        return key in self.blocks.get(provenance.origin(key), ())
+        """Whether it uses blocks of a scenario or method with this provenance."""
+        is_same_study = provenance.settings.get("study") == self.manifest.get("study")
+        return is_same_study and key in self.blocks.get(provenance.origin(key), ())
 
 
 def list_runs(study: Place) -> list[StoredRun]:

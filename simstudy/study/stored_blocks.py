@@ -10,18 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance
+from simstudy.engine.second_draw import different_columns
 from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store import run_records
-from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
 from simstudy.store.provenance import OWN_VALUES, Provenance
@@ -30,10 +29,6 @@ from simstudy.store.runs import StudyFolder
 
 SHARE_COMPARED = 0.02  # proportion of the blocks of other code to draw again, chosen at random
 PART_COMPARED = 10  # divisor: at most a tenth of the blocks of other versions is drawn again
-RTOL = 1e-9  # relative difference of equal numbers, unless the study declares another
-ATOL = 1e-12  # absolute difference of equal numbers, as a multiple of the column's median
-UNIT_INTERVAL_ATOL = 1e-12  # absolute difference of equal numbers within [0, 1]
-TEXTS = frozenset({ERROR, CELL_ERROR, WARNING})  # columns of which only the presence counts
 
 
 # ---------------------------------------------------------------- what changed
@@ -388,7 +383,8 @@ def differences(
     """Columns in which blocks of two stores differ, by key of the unit; empty if all agree."""
     differing: dict[str, dict[str, float]] = defaultdict(dict)
     for block in blocks:
-        rows = (rows_of(first, block), rows_of(second, block))
+        place = block.key, block.block, block.block + 1
+        rows = first.rows_between(*place), second.rows_between(*place)
         for name, difference in different_columns(*rows, rtol=plan.rules.rtol).items():
             if name not in plan.rules.unrepeatable:
                 known = differing[block.key].get(name, 0.0)
@@ -400,70 +396,3 @@ def describe_differences(columns: Mapping[str, float]) -> str:
     """Name columns with their largest relative differences."""
     each = (name + f" by {most:.1e}" * math.isfinite(most) for name, most in columns.items())
     return ", ".join(sorted(each))
-
-
-def rows_of(store: Store, block: BlockId) -> pa.Table:
-    """Read the rows of a stored block."""
-    return store.rows_between(block.key, block.block, block.block + 1)
-
-
-def different_columns(
-    first: pa.Table, second: pa.Table, *, rtol: Mapping[str, float]
-) -> dict[str, float]:
-    """Compare two blocks, and return the columns that differ with the largest difference.
-
-    Whole numbers, booleans and texts are equal if they are the same; floating-point numbers up to
-    the tolerance in `rtol`, or `RTOL`. Of errors and warnings only the presence counts.
-
-    Returns
-    -------
-    dict[str, float]
-        Largest relative difference by column; infinite where no difference can be computed.
-    """
-    names = dict.fromkeys([*first.column_names, *second.column_names])
-    found = (
-        (name, _difference(name, _values(first, name), _values(second, name), rtol.get(name, RTOL)))
-        for name in names
-    )
-    return {name: difference for name, difference in found if difference}
-
-
-def _values(rows: pa.Table, name: str) -> np.ndarray:
-    """A column with the values of lists side by side; missing where the table lacks it."""
-    if name not in rows.column_names:
-        return np.full(len(rows), None)
-    column = rows.column(name).combine_chunks()
-    while pa.types.is_list(column.type):
-        column = column.flatten()
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _difference(name: str, first: np.ndarray, second: np.ndarray, rtol: float) -> float:
-    if first.shape != second.shape:
-        return math.inf
-    if name in TEXTS:
-        first, second = (np.array([text is None for text in each]) for each in (first, second))
-    if first.dtype.kind == second.dtype.kind == "f":
-        return _difference_of_floats(first, second, rtol)
-    is_missing = [np.array([each is None or each != each for each in v]) for v in (first, second)]
-    same = (is_missing[0] & is_missing[1]) | (first == second)
-    return 0.0 if np.all(same) else math.inf
-
-
-def _difference_of_floats(first: np.ndarray, second: np.ndarray, rtol: float) -> float:
-    same = (first == second) | (np.isnan(first) & np.isnan(second))
-    if same.all():
-        return 0.0
-    finite = np.isfinite(first) & np.isfinite(second)
-    if not (same | finite).all():
-        return math.inf
-    size = np.abs(second[finite & (second != 0)])
-    tolerance = rtol * np.abs(second) + ATOL * (np.median(size) if size.size else 0.0)
-    if np.all((second[finite] >= 0) & (second[finite] <= 1)):
-        tolerance = np.maximum(tolerance, UNIT_INTERVAL_ATOL)
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(first - second)
-    far = ~same & (difference > tolerance)
-    if not far.any():
-        return 0.0
-    return float((difference[far] / np.maximum(np.abs(second[far]), 1e-300)).max())

@@ -73,7 +73,7 @@ def summary_table(
         )
     spread = axis or MEASURE
     names = [name for name in (*keys, MEASURE) if name != spread]
-    places = pd.Series(pd.factorize(np.array(_identities(summary[names])))[0], index=summary.index)
+    places = pd.Series(pd.factorize(np.array(identities(summary[names])))[0], index=summary.index)
     firsts = summary[~places.duplicated()]
     same = {name: summary[name].iloc[0] for name in names if is_constant(summary[name])}
     data = {n: firsts[n].tolist() for n in names if n not in same}
@@ -138,7 +138,7 @@ def is_short(summary: pd.DataFrame) -> bool:
     return 0 < len(summary) <= MAX_TABLE_ROWS
 
 
-def _identities(keys: pd.DataFrame) -> list[str]:
+def identities(keys: pd.DataFrame) -> list[str]:
     """A text that identifies each row: 1 is not True, NaN equals NaN."""
     return [repr(list(row)) for row in keys.to_numpy(dtype=object)]
 
@@ -253,11 +253,11 @@ def ranked_methods(
                 continue
             if (method, best) not in paired:
                 frame = result.contrast(measure, axis=axis, first=method, second=best)
-                paired[method, best] = frame.set_axis(_identities(frame[factors]))
+                paired[method, best] = frame.set_axis(identities(frame[factors]))
             yield tuple(paired[method, best].loc[scenario, ["estimate", "mcse"]])
 
     parts = []
-    for scenario, rows in ranked.groupby(_identities(ranked[factors]), sort=False):
+    for scenario, rows in ranked.groupby(identities(ranked[factors]), sort=False):
         ranks = rows["estimate"].rank(method="min", ascending=not largest_first)
         rows = rows[[*factors, axis, "estimate", "mcse"]].assign(rank=ranks)
         rows = rows.sort_values("rank", kind="stable")

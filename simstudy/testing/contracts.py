@@ -20,6 +20,7 @@ from simstudy.lazy import pd
 from simstudy.options import check
 from simstudy.store.arrow_schema import CONVERGED
 from simstudy.study.spec import factor_names_of
+from simstudy.testing import truth
 from simstudy.testing.drawn import (
     Drawn,
     Smoke,
@@ -29,13 +30,6 @@ from simstudy.testing.drawn import (
     repeats,
     run_at_smoke_scale,
     same_bits,
-)
-from simstudy.testing.truth import (
-    FALSE_ALARM,
-    comparisons,
-    enough_for_truth,
-    format_caught,
-    without_theory,
 )
 from simstudy.validation import file_name
 
@@ -305,12 +299,12 @@ class ExperimentContracts:
     def test_its_exact_values_are_kept(self, smoke: Smoke) -> None:
         """Values of `exact()` agree with the estimates within Monte Carlo error."""
         study = smoke.study
-        only_nan = sorted(without_theory(study))
+        only_nan = sorted(truth.without_theory(study))
         assert not only_nan, (
             f"exact() of {smoke.name} has only NaN for {', '.join(only_nan)} in all scenarios, so "
             "nothing is compared with it. Return known values, or leave it out"
         )
-        held = list(comparisons(enough_for_truth(smoke)))
+        held = list(truth.comparisons(truth.enough_for_truth(smoke)))
         measures = [measure.name for measure in smoke.study.measures]
         names = [
             name for name in measures if any(comparison.measure == name for comparison in held)
@@ -319,9 +313,9 @@ class ExperimentContracts:
         if not held:
             pytest.skip(f"exact() gives no value that could be compared: {others}")
         print(f"{smoke.name}: {len(held)} values of {', '.join(names)} compared; others: {others}")
-        limit = FALSE_ALARM / len(held)
+        limit = truth.FALSE_ALARM / len(held)
         for name in names:
-            print(f"{name}: {format_caught(name, held, limit)}")
+            print(f"{name}: {truth.format_caught(name, held, limit)}")
         worst = min(held, key=lambda comparison: comparison.p_value)
         off = sum(comparison.p_value < limit for comparison in held)
         assert not off, (

@@ -142,7 +142,7 @@ def test_long_runs_and_deterministic_ones_need_no_pilot(monkeypatch):
 
     monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     assert run("independent", n_rep=5000).notes == []
-    assert drawn == [second_draw._digests_here], "no pilot"
+    assert drawn == [second_draw._drawn_here], "no pilot"
 
 
 def test_without_time_it_is_said_that_nothing_was_checked(monkeypatch):

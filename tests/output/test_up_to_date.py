@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simstudy import load, publish
-from simstudy.atomic_files import write_json
-from simstudy.cli.status import _published
 from simstudy.output import manifest
-from simstudy.output.report import write_index
 from simstudy.store.runs import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, is_current, manifest_of, study
 
@@ -62,23 +58,6 @@ def test_another_version_of_a_library_makes_it_stale(standing, tmp_path, monkeyp
     others = manifest.library_versions() | {"another": "0.1"}
     monkeypatch.setattr(manifest, "library_versions", lambda: others)
     assert not current(tmp_path)
-
-
-def test_a_manifest_of_an_earlier_version_is_read_and_published_again(standing, tmp_path):
-    folder, manifest = tmp_path / "toy", manifest_of(tmp_path / "toy")
-    names = manifest.pop("inputs")["blocks"]
-    earlier = {"digest": manifest.pop("outputs"), "made_from": {"digest": "0123"},
-               "origins": [*names], "code": "3.11 0123"}  # fmt: skip
-    write_json(folder / "manifest.json", manifest | earlier)
-    shown = load(folder)
-    assert len(shown.summary) == len(study(figures=SOUND).run(60).summary)
-    assert len(shown.replicates) == 4 * 60, "all blocks of its seed are its own"
-    assert not current(tmp_path)
-    assert _published(folder).startswith("published: 120 replicates in 2 scenarios")
-    write_index(tmp_path)
-    result = study(figures=SOUND).run(60, out=tmp_path)
-    assert publish(result, config=CONFIG, module_file=FILE, only_if_changed=True).is_new
-    assert current(tmp_path)
 
 
 def test_blocks_that_were_just_drawn_are_never_current(standing, tmp_path):

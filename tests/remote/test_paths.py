@@ -10,7 +10,6 @@ from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
 from simstudy.remote import (
     list_sizes,
     mask_secrets,
-    name_below,
     place_of,
     translated_errors,
     without_passwords,
@@ -31,7 +30,7 @@ def test_a_text_with_a_scheme_is_a_url_and_any_other_is_a_path():
     assert str(place / "toy") == "s3://bucket/results/toy"
     assert place_of(place) == place
     assert str(place_of("s3://bucket/my results")) == "s3://bucket/my results"
-    assert name_below(place, place / "toy" / "1.png") == "toy/1.png"
+    assert str((place / "toy" / "1.png").relative_to(place)) == "toy/1.png"
 
 
 @pytest.mark.parametrize("out", ["a/s3:b:c@d", "/data/10:30@lab", "C:/data", "me@host/a", "#1;2"])

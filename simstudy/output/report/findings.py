@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from simstudy.analysis.result import Result
@@ -96,7 +96,8 @@ def _largest_difference(claims: pd.DataFrame) -> str:
 def _errors(measures: pd.DataFrame) -> str:
     if measures.empty:
         return "The study has no measures, so its replicates are not summarised."
-    named = list(_largest_errors(measures))
+    errors = measures.head(MAX_MEASURES).dropna(subset="largest_mcse").to_dict("records")
+    named = [f"{as_words(row['measure'])} {row['largest_mcse']:.2g}" for row in errors]
     largest = "Monte Carlo standard errors are not known."
     if named:
         largest = f"Largest Monte Carlo standard errors: {', '.join(named)}."
@@ -104,9 +105,3 @@ def _errors(measures: pd.DataFrame) -> str:
     if math.isnan(z):
         return largest
     return f"{largest} Largest distance from exact theory: {z:.2g} standard errors."
-
-
-def _largest_errors(measures: pd.DataFrame) -> Iterator[str]:
-    for row in measures.head(MAX_MEASURES).to_dict("records"):
-        if not math.isnan(row["largest_mcse"]):
-            yield f"{as_words(row['measure'])} {row['largest_mcse']:.2g}"

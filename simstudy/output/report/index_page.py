@@ -20,7 +20,7 @@ from simstudy.output.manifest import EXPLORER, FIGURES, REPORT, figure_name, is_
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.study_page import EXPERIMENTS, title_of
 from simstudy.provenance.modules import library_version
-from simstudy.remote import Place, name_below
+from simstudy.remote import Place
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import MANIFEST, listed_files, read_manifest
 from simstudy.validation import file_name
@@ -95,7 +95,7 @@ def _files_below(results: Place) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for pattern in ("*/*", f"*/{FIGURES}/*"):
         for path in results.glob(pattern):
-            name, _, file = name_below(results, path).partition("/")
+            name, _, file = str(path.relative_to(results)).partition("/")
             if not name.startswith("."):
                 found.setdefault(name, set()).add(file)
     return found
@@ -168,12 +168,8 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_repo
         "claims": _count(claims, scored=True),
         "unscored_claims": _count(claims, scored=False),
     }
-    return Study(entry, part, mark, len(wrong), claims, _alt_texts(manifest))
-
-
-def _alt_texts(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The descriptions of figures by name; captions where there is none."""
-    return {**manifest.get("captions", {}), **manifest.get("alt_texts", {})}
+    told = {**manifest.get("captions", {}), **manifest.get("alt_texts", {})}
+    return Study(entry, part, mark, len(wrong), claims, told)
 
 
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
