@@ -180,13 +180,17 @@ def test_other_settings_share_the_store_and_are_never_mixed(change, written, fir
 
 
 # ---------------------------------------------------------------- versions
-@pytest.fixture
-def other_numpy(first, monkeypatch):
+def set_later_numpy(monkeypatch):
     """A later version of NumPy, as far as its number says."""
     library = modules.library_version
     monkeypatch.setattr(
         modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
     )
+
+
+@pytest.fixture
+def other_numpy(first, monkeypatch):
+    set_later_numpy(monkeypatch)
 
 
 def test_blocks_of_other_versions_count_once_a_sample_agrees(written, first, other_numpy, tmp_path):
@@ -250,10 +254,7 @@ def test_a_declared_tolerance_holds_for_versions_and_redraws(written, tmp_path, 
     _, note = compared(study, "out", redraw=True)
     assert "with the same numbers" in note
     drift.write_text("2e-7")
-    library = modules.library_version
-    monkeypatch.setattr(
-        modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
-    )
+    set_later_numpy(monkeypatch)
     shutil.copytree(tmp_path / "out", tmp_path / "strict")
     n_drawn, note = compared(study, "out")
     assert n_drawn == 0
@@ -570,11 +571,8 @@ def test_blocks_of_a_shard_are_counted_whatever_their_gaps(written, tmp_path):
 
 
 def test_later_blocks_of_other_versions_are_compared_too(written, first, tmp_path, monkeypatch):
-    library = modules.library_version
     with monkeypatch.context() as later:
-        later.setattr(
-            modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
-        )
+        set_later_numpy(later)
         run_noted(written.study(), tmp_path / "out", 90)
     longer, (note,) = run_noted(written.study(), tmp_path / "out", 90)
     assert "1 of 2 were drawn again and compared, and agree" in note
