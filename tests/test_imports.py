@@ -87,8 +87,8 @@ def test_a_study_is_built_without_what_only_some_runs_need():
 
 
 def test_a_run_with_nothing_to_do_imports_nothing_heavy(tmp_path):
-    arguments = ["experiment=two_stage", "scale=smoke", "progress=false", "figures=false",
-                 "report=false", "backend=inline"]  # fmt: skip
+    arguments = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_rep=10",
+                 "progress=false", "figures=false", "report=false", "backend=inline"]  # fmt: skip
     asked = [*arguments, f"out={tmp_path}"]
     code = f"from simstudy.cli import main; assert main({asked!r}) == 0"
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)

@@ -84,21 +84,13 @@ def test_methods_for_own_data_need_no_compiler(tmp_path):
     assert [said for _, said in OWN_DATA.values() if said not in done.stdout] == []
 
 
-def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
-    """It draws every observation at some sizes, and means by their law at the others."""
-    settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
-    done = without_numba(ROOT, "run", "experiment=two_stage", *settings)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "two_stage" / "summary.parquet").exists()
-
-
 def test_a_study_with_compiled_loops_says_in_one_line_what_to_install(tmp_path):
-    """And the others of the same command run."""
-    words = ("experiment=regression_trial,umbrella_rank", "figures=false", f"out={tmp_path}")
+    """And the others of the same command run, as the two-stage trial, which needs no compiler."""
+    words = ("experiment=regression_trial,two_stage", "figures=false", f"out={tmp_path}")
     done = without_numba(ROOT, "run", "-m", *words, *SETTINGS)
     assert done.returncode == 2
     [told] = [line for line in done.stderr.splitlines() if "numba" in line]
     assert told.startswith("regression_trial: ")
     assert "No module named 'numba'. Install it: pip install 'simstudy[kernels]'" in told
     assert not [*(tmp_path / "regression_trial").rglob("*.parquet")]
-    assert (tmp_path / "umbrella_rank" / "summary.parquet").exists()
+    assert (tmp_path / "two_stage" / "summary.parquet").exists()

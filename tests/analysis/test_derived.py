@@ -125,18 +125,6 @@ def test_a_failed_replicate_has_no_vector():
     assert result.summary["n_failed"].tolist()[:2] == [2, 2]
 
 
-def test_nan_in_a_vector_is_a_failure_of_its_replicate():
-    @dataclass(frozen=True)
-    class Holes:
-        def simulate(self, streams, n_rep):
-            v = np.ones((n_rep, 3))
-            v[2, 1] = np.nan
-            return {"v": v}
-
-    result = Study("holes", [Holes()], rules=Rules(vectors={"v": 3}), block_size=5).run(5, **INLINE)
-    assert result.failures[["rep", "error"]].to_numpy().tolist() == [[2, "NaN in v"]]
-
-
 # ---------------------------------------------------------------- derived
 def test_a_derived_column_is_what_its_function_says():
     result = study().run(25, **INLINE)

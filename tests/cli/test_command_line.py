@@ -51,14 +51,6 @@ def test_from_blocks_to_report_and_then_nothing_to_do(ours, tmp_path):
     assert json.loads((longer / "manifest.json").read_text())["replicates_per_scenario"] == 3500
 
 
-def test_a_grid_without_a_figures_scenarios_is_no_failure(ours, tmp_path):
-    """What there is nothing to draw of is said, and status 3 is left to what went wrong."""
-    asked = ["experiment=two_stage", "experiment.k=[0.25]", "experiment.n2=[50,60]", "n_rep=10",
-             f"out={tmp_path}", "report=false", "progress=false", "backend=inline"]  # fmt: skip
-    not_drawn = "figure 1 was not drawn: k in (0, 0.5, 1, 1.5, 2) at n2 in (100, 300, 500): none"
-    assert not_drawn in ours(*asked)
-
-
 def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
     asked = [*SMALL, "n_rep=10", "report=false", f"out={tmp_path}"]
     assert command_line(asked) == 0

@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 import sysconfig
+from functools import cache
 
 import pytest
 
 from tests.cli.projects import write
+from tests.guarantees.content import slow_but
 from tests.support import ROOT
 
 APPLICATION = """
@@ -51,6 +53,7 @@ class PackageSettings(Base):
 """
 
 
+@cache
 def output(folder, line: str, *path: object) -> str:
     """What the application prints, without modules of editable installs but with those of `path`.
 
@@ -77,7 +80,7 @@ def application(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", slow_but("--info searchpath", "+scale=smoke", of=LINES))
 def test_it_prints_the_same(line, application):
     assert output(application, line, ROOT) == output(application, line)
 

@@ -5,21 +5,21 @@ import shutil
 
 import pytest
 
-from tests.cli.projects import STUDY, simstudy, write
+from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT, needs_results
 
 SWEEP = ("experiment=fine", "backend=inline", "progress=false")
 
 
-def test_it_lists_the_studies_of_a_project_whatever_else_is_there(tmp_path):
+def test_it_lists_the_studies_of_a_project_whatever_else_is_there(tmp_path, said):
     broken = {"experiments/broken.py": "1 / 0", "results/broken/manifest.json": "{"}
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY, **broken})
-    assert simstudy(tmp_path, *SWEEP).returncode == 0
-    done = simstudy(tmp_path, "index")
-    assert (done.returncode, done.stdout) == (0, "results/index.html\n"), done.stderr
-    said = json.loads((tmp_path / "results" / "index.json").read_text())
-    assert [study["warnings"] for study in said["studies"]] == [[]]
-    (other,) = said["others"]
+    with inside(tmp_path):
+        said(*SWEEP)
+        assert said("index") == "results/index.html\n"
+    listed = json.loads((tmp_path / "results" / "index.json").read_text())
+    assert [study["warnings"] for study in listed["studies"]] == [[]]
+    (other,) = listed["others"]
     assert other["folder"] == "broken"
 
 

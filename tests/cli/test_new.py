@@ -1,5 +1,7 @@
 """A project is laid out whole and is a good example; the wheel's tests hold it to its contracts."""
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -7,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.cli.projects import python, simstudy
+from tests.cli.projects import give, python, simstudy
 from tests.support import ROOT
 
 STUDY = "experiment=proportion_interval"
@@ -16,10 +18,11 @@ STUDY = "experiment=proportion_interval"
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A project as `simstudy new` lays it out."""
-    folder = tmp_path_factory.mktemp("empty")
-    done = simstudy(folder, "new", "my-study")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == (
+    folder, told = tmp_path_factory.mktemp("empty"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(told):
+        patch.chdir(folder)
+        assert give("new", "my-study") == 0
+    assert told.getvalue() == (
         "my-study/ holds a project with one study. Next: cd my-study, then simstudy run "
         f"{STUDY}, and python -m pytest\n"
     )

@@ -1,5 +1,6 @@
 """What a user mistypes or misplaces, of every class: one line, status 2, and nothing written."""
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from simstudy.measures import mean
 from simstudy.output.folder import Published
 from simstudy.output.terminal import print_closing
 from tests.cli.projects import STUDY, inside, write
+from tests.guarantees.content import slow_but
 from tests.support import ROOT
 
 HEAD = "    return Study("
@@ -91,9 +93,6 @@ def said(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["nrep=3"], "nrep is not a setting; did you mean 'n_rep'?"),
-        (["n_obs=[10]"], "n_obs is not a setting; "),
-        (["experiment.nobs=[1]"], "did you mean 'n_obs'?"),
         (["experiment=fin"], "experiment=fin: no such experiment; did you mean 'fine'?"),
         (["experiment=only_values"], "only_values: no such experiment; available: absent, "),
         (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
@@ -105,7 +104,6 @@ def said(project, capsys):
         (["experiment.n_obs=[1]"], "experiment.n_obs=[1] is not allowed: sample size must be"),
         (["precision.no_such=0.1"], "precision.no_such: no such measure; available: mean_x"),
         (["no_value"], "NAME=VALUE"),
-        (["seed=1,2"], "seed=1,2"),
         (["experiment.n_obs=[5"], "[5"),
         (["hydra/launcher=basik"], "basic"),
         (["--config-name=no_such"], "no_such"),
@@ -192,21 +190,31 @@ def test_python_m_simstudy_is_the_command(tmp_path):
     assert (done.returncode, done.stdout.split()[0]) == (0, "simstudy")
 
 
-@pytest.mark.parametrize(("outlet", "status"), [("closed", 141), ("/dev/full", 1)])
-@pytest.mark.parametrize("asked", [["list"], RUN, ["-m", *RUN]], ids=len)
-def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, asked, project):
+COMMANDS = {"list": ["list"], "run": RUN, "sweep": ["-m", *RUN]}
+TAKERS = {"closed": 141, "/dev/full": 1}
+
+
+@pytest.mark.parametrize(
+    "how",
+    slow_but(
+        "closed list", "/dev/full run",
+        of=(" ".join(how) for how in itertools.product(TAKERS, COMMANDS)),
+    ),
+)  # fmt: skip
+def test_an_output_that_nobody_takes_is_no_traceback(how, project):
+    outlet, command = how.split()
     if outlet == "closed":
         reading, writing = os.pipe()
         os.close(reading)
     else:
         writing = os.open(outlet, os.O_WRONLY)
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "simstudy", *asked]
+    asked = [sys.executable, "-m", "simstudy", *COMMANDS[command]]
     done = subprocess.run(
-        command, cwd=project, env=env, stdout=writing, stderr=subprocess.PIPE, text=True
+        asked, cwd=project, env=env, stdout=writing, stderr=subprocess.PIPE, text=True
     )
     os.close(writing)
-    assert done.returncode == status
+    assert done.returncode == TAKERS[outlet]
     assert done.stderr.count("\n") == (outlet != "closed")
 
 

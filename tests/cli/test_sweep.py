@@ -127,6 +127,14 @@ def named(project, name, before, after):
     write(project, {f"experiments/{name}.py": text.replace(before, after)})
 
 
+def test_a_figure_that_the_data_do_not_allow_is_no_failure(project, capsys):
+    """It is said, and status 3 is left to what went wrong."""
+    named(project, "last", "    figure = ", '    raise LookupError("n = 99")\n    figure = ')
+    with inside(project):
+        out, _ = said(capsys, "experiment=last", "report=false")
+    assert "figure one was not drawn: n = 99" in out
+
+
 AT_FAULT = "def study(config):\n"
 CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {ends})]'
 

@@ -1,15 +1,15 @@
 """A debugger at a failure, a message at the end of a run, paired values in a sweep."""
 
+import io
 import json
 import re
-import subprocess
 import sys
 
 import pandas as pd
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import ENTRY_POINT, STUDY, inside, write
+from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 QUIET = ("figures=false", "report=false", "progress=false", "backend=inline")
@@ -47,36 +47,40 @@ def project(tmp_path):
 
 
 # ---------------------------------------------------------------- a debugger
-def debugged(project, *arguments):
-    """A command in a process of its own, whose debugger is asked for a value and left."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ENTRY_POINT}"
-    return subprocess.run(
-        [sys.executable, "-c", code, "run", "experiment=fails", *arguments, *QUIET],
-        cwd=project, input="p ('here', round(float(mean), 6))\nq\n", text=True, capture_output=True,
-        timeout=120,
-    )  # fmt: skip
+@pytest.fixture
+def debugged(project, capsys, monkeypatch):
+    """Status and output of a command whose debugger is asked for a value and left."""
+
+    def run(*arguments):
+        typed = io.StringIO("p ('here', round(float(mean), 6))\nq\n")
+        monkeypatch.setattr(sys, "stdin", typed)
+        with inside(project):
+            status = main(["run", "experiment=fails", *arguments, *QUIET])
+        return status, capsys.readouterr().out
+
+    return run
 
 
-def test_the_debugger_opens_at_the_first_failed_replicate(project):
-    done = debugged(project, "pdb=true")
-    assert done.returncode == 3, done.stderr
-    (value,) = re.findall(r"\('here', (-[\d.]+)\)", done.stdout)
+def test_the_debugger_opens_at_the_first_failed_replicate(project, debugged):
+    status, told = debugged("pdb=true")
+    assert status == 3, told
+    (value,) = re.findall(r"\('here', (-[\d.]+)\)", told)
     assert float(value) < -0.5, "the local variables of the call that failed"
     failures = pd.read_parquet(project / "results" / "fails" / "failures.parquet")
-    assert f"{failures['address'][0]} raised ArithmeticError: below" in done.stdout
+    assert f"{failures['address'][0]} raised ArithmeticError: below" in told
 
 
-def test_without_pdb_nothing_opens(project):
-    done = debugged(project)
-    assert (done.returncode, "here" in done.stdout) == (3, False)
+def test_without_pdb_nothing_opens(debugged):
+    status, told = debugged()
+    assert (status, "here" in told) == (3, False)
 
 
-def test_the_debugger_opens_where_every_replicate_fails(project):
+def test_the_debugger_opens_where_every_replicate_fails(project, debugged):
     path = project / "experiments" / "fails.py"
     path.write_text(path.read_text().replace("mean < -0.5", "mean < 9.0"))
-    done = debugged(project, "pdb=true")
-    assert done.returncode == 2
-    assert re.search(r"\('here', -?[\d.]+\)", done.stdout)
+    status, told = debugged("pdb=true")
+    assert status == 2
+    assert re.search(r"\('here', -?[\d.]+\)", told)
 
 
 # ---------------------------------------------------------------- without measures

@@ -1,6 +1,7 @@
 """Levels that are objects or arrays: the name is the level, the object is what the study gets."""
 
 import dataclasses
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,12 @@ def test_a_scenario_has_the_object_and_is_known_by_the_name():
     )
 
 
+def test_one_that_was_sent_to_a_worker_is_known_by_the_name_too():
+    made = grid(Trial, law=LAWS)
+    sent = pickle.loads(pickle.dumps(made))
+    assert [*map(identity, sent)] == [*map(identity, made)]
+
+
 def test_tables_and_selection_use_the_name():
     result = study(law=LAWS, shift={"none": np.zeros(2), "one": np.array([1.0, 0.0])}).run()
     assert result.summary["law"].tolist() == ["normal", "normal", "t", "t"]
@@ -62,7 +69,7 @@ def test_tables_and_selection_use_the_name():
         result.row("mean_x", law=LAWS["t"])
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+@pytest.mark.parametrize("backend", ["threads", pytest.param("loky", marks=pytest.mark.slow)])
 def test_numbers_are_the_same_in_workers(backend):
     here = study(law=LAWS).run(backend="inline").summary
     there = study(law=LAWS).run(backend=backend, n_jobs=2).summary

@@ -41,13 +41,13 @@ class WarnsAfter(Silent):
 def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
     workers = on(backend, 2)
     with pytest.raises(OutOfTime) as stop:
-        mean_study().run(20_000, out=tmp_path, **workers, progress=WarnsAfter(100))
-    assert 0 < stop.value.n_left < 3 * 400
+        mean_study().run(4_000, out=tmp_path, **workers, progress=WarnsAfter(100))
+    assert 0 < stop.value.n_left < 3 * 80
     graceful_stop.clear_stop_request()
-    rest = mean_study().run(20_000, out=tmp_path, **workers)
+    rest = mean_study().run(4_000, out=tmp_path, **workers)
     assert rest.outcome.n_blocks == stop.value.n_left
     if backend == "inline":
-        assert content(rest) == content(mean_study().run(20_000, **workers))
+        assert content(rest) == content(mean_study().run(4_000, **workers))
 
 
 @dataclass(frozen=True)

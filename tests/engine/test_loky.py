@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 import weakref
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from simstudy.engine import executors
 from simstudy.engine.executors import begin_worker, deaf_to_interrupts, draw_packed, packed
@@ -170,7 +172,7 @@ class Listens:
 def test_ctrl_c_is_for_the_parent_alone():
     """It reaches the whole group, and each worker would say with a traceback that it did."""
     study = Study("listens", [Listens()], block_size=2)
-    assert study.run(8, backend="loky", n_jobs=2).replicates["deaf"].all()
+    assert study.run(8, backend="loky", n_jobs=1).replicates["deaf"].all()
     assert not study.run(8, backend="inline").replicates["deaf"].any()
 
 
@@ -183,13 +185,13 @@ def start_and_tell(started, number):
 def test_a_signal_waits_until_a_worker_has_started():
     """Else the worker, half started, would print a traceback beside the one line of the run."""
     started = []
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.signal(number, signal.default_int_handler)
+        try:
             with pytest.raises(KeyboardInterrupt):
                 start_and_tell(started, number)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        finally:
+            signal.signal(number, before)
     assert started == [signal.SIGINT, signal.SIGTERM]
 
 
@@ -225,6 +227,31 @@ def test_workers_that_cannot_start_are_no_failure_of_blocks(tmp_path):
     assert done.stdout.startswith("worker processes end as soon as they start"), done.stderr
 
 
+@pytest.mark.parametrize("n_ended", [0, 1, 2])
+def test_a_lone_worker_that_ends_while_it_starts_is_started_once_more(n_ended, monkeypatch):
+    """The system may end a process for lack of memory; the block that is due is not at fault."""
+    begun = []
+
+    class Pool:
+        def __init__(self, **_):
+            begun.append(self)
+
+        def submit(self, _):
+            if len(begun) <= n_ended:
+                raise BrokenProcessPool("ended")
+            done = Future()
+            done.set_result(7)
+            return done
+
+    monkeypatch.setattr("joblib.externals.loky.ProcessPoolExecutor", Pool)
+    begin = executors.IsolatedWorker()._begin_pool
+    if n_ended < 2:
+        assert begin() is begun[n_ended]
+    else:
+        with pytest.raises(StudyError, match="worker processes end as soon as they start"):
+            begin()
+
+
 def _die_the_first_time(parent: int) -> None:
     try:
         Path(os.environ["FIRST"]).unlink()
@@ -234,8 +261,8 @@ def _die_the_first_time(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_lone_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch):
-    """The system may end a process for lack of memory; the block that is due is not at fault."""
     (tmp_path / "first").touch()
     monkeypatch.setenv("FIRST", str(tmp_path / "first"))
     monkeypatch.setattr(executors, "begin_worker", _die_the_first_time)

@@ -12,7 +12,6 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.second_draw import (
     LEVEL,
     N_BLOCKS,
-    Pilot,
     least_spread,
     neighbours,
     pilot_size,
@@ -256,10 +255,3 @@ def test_false_alarms_of_a_million_sets_of_rows_without_ties():
         statistic = 20 * (((means - (n - 1) / 2) / spread) ** 2).sum(axis=1)
         n_alarms += int((special.chdtrc(N_BLOCKS - 1, statistic) < LEVEL).sum())
     assert n_alarms <= 10
-
-
-def test_that_nothing_is_said_of_nothing():
-    assert (
-        mean_study().run(50, backend="inline", n_jobs=1, progress=Silent()).outcome.warnings == []
-    )
-    assert Pilot().spreads == ()

@@ -1,5 +1,6 @@
 """What another process draws otherwise is found, whatever made it so, and nothing else is."""
 
+import gc
 import itertools
 import json
 import math
@@ -8,6 +9,7 @@ import random
 import subprocess
 import sys
 import time
+import warnings
 import zlib
 from dataclasses import dataclass, replace
 
@@ -16,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from simstudy import publish, seeded_globals
-from simstudy.engine import executors, loop, second_draw
+from simstudy.engine import executors, graceful_stop, loop, second_draw
 from simstudy.engine.graceful_stop import is_worker
 from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
@@ -278,11 +280,19 @@ study.run(20, backend="loky", n_jobs=2)
 """
 
 
-def test_a_run_leaves_nothing_open_that_python_warns_of():
+@pytest.mark.slow
+def test_a_process_leaves_nothing_open_that_python_warns_of():
     """As in a user's tests, where every warning is an error."""
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", STRICT]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_run_leaves_nothing_open(tmp_path, recwarn):
+    warnings.simplefilter("always", ResourceWarning)
+    noticed(plain, out=tmp_path)
+    gc.collect()
+    assert [each for each in recwarn if each.category is ResourceWarning] == []
 
 
 @pytest.mark.parametrize("of_workers", [None, "0", "1", "7"])
@@ -324,6 +334,7 @@ Study("again", [Own()], [mean("e")], methods={"average": average}).run(100, prog
 """
 
 
+@pytest.mark.slow
 def test_a_module_that_runs_its_study_when_imported_starts_one_process(tmp_path):
     (tmp_path / "trial.py").write_text(RUNS_WHEN_IMPORTED)
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
@@ -332,6 +343,13 @@ def test_a_module_that_runs_its_study_when_imported_starts_one_process(tmp_path)
         capture_output=True, env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
     assert len((tmp_path / "imports").read_text().splitlines()) == 2
+
+
+def test_a_worker_that_imports_such_a_module_starts_no_other_process(monkeypatch):
+    begun = []
+    monkeypatch.setattr(graceful_stop._is_worker, "is_set", lambda: True)
+    monkeypatch.setattr(second_draw, "in_other_process", lambda *_: begun.append("one"))
+    assert noticed(plain)[1].outcome.warnings == begun == []
 
 
 # ---------------------------------------------------------------- two drawn blocks

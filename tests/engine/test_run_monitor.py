@@ -152,7 +152,7 @@ def test_a_factor_that_has_the_name_of_a_column_of_tables_is_refused(name):
 def test_a_factor_of_several_types_is_text_where_a_file_needs_one(tmp_path):
     kinds = [Deadly((99,)), Deadly((98,), how=0.5), Deadly((97,), how="auto")]
     study = Study("mixed", kinds, [mean("x")], block_size=10)
-    made = publish(study.run(20, out=tmp_path, **INLINE))
+    made = publish(study.run(20, out=tmp_path, **INLINE), figures=False, report=False)
     for file in ("summary", "scenarios"):
         read = pd.read_parquet(made.folder / f"{file}.parquet")
         assert list(read["how"]) == ["raise", "0.5", "auto"]
@@ -188,7 +188,8 @@ def test_what_was_noticed_stays_with_the_blocks(tmp_path):
     for n_rep in (160, 170):
         result = study.run(n_rep, **INLINE, progress=Notes(), **folder)
         assert sorted(result.outcome.warnings) == sorted(noticed)
-        text = (publish(result).folder / "manifest.json").read_text()
+        made = publish(result, figures=False, report=False)
+        text = (made.folder / "manifest.json").read_text()
         assert "generators other than streams" in text
     found = study.partial_result(170, **folder).outcome.warnings
     assert sorted(found) == sorted(noticed)

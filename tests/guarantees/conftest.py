@@ -1,4 +1,4 @@
-"""One server of projects for the tests of a file."""
+"""One server of projects for all tests of a process."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from tests.guarantees.projects import Projects
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def projects() -> Iterator[Projects]:
     running = Projects()
     yield running

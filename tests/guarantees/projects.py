@@ -16,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import types
 from pathlib import Path
 from typing import Any
@@ -168,15 +169,15 @@ def answer_in_a_child(order: dict[str, Any]) -> str:
 
 
 def serve() -> None:
-    import pandas  # noqa: F401 (once for all: a second and a half, with numba)
-
-    import simstudy.study  # noqa: F401
     from simstudy.engine import loop, second_draw
+    from tests.factories import mean_study
 
     loop.check_repeatable = lambda *_, **__: second_draw.Repeated({})  # no other process
     loop.draw_pilot = lambda *_, **__: second_draw.Pilot()
     with contextlib.suppress(ImportError):
         import numba  # noqa: F401
+    mean_study().run(50, backend="inline", n_jobs=1)  # imports what a run does, once for all
+    assert threading.active_count() == 1, "a child would have none of these threads"
     for line in sys.stdin:
         print(answer_in_a_child(json.loads(line)), flush=True)
 

@@ -7,10 +7,9 @@ from simstudy.engine.block import Address
 from simstudy.errors import StudyError
 from tests.factories import FLAKY_METHODS, Deadly, deadly_study, flaky_study
 from tests.guarantees.content import content
-from tests.support import on
+from tests.support import INLINE, on
 
 N_REP = 100  # three blocks of 40, of which the last is cut
-INLINE = on("inline", 1)
 LOKY = on("loky", 2)
 BESIDE = [pytest.param(one, marks=pytest.mark.slow) for one in ("auto", "loky", "threads")]
 

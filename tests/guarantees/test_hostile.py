@@ -10,8 +10,7 @@ from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
 from tests.guarantees.content import slow_but
 from tests.guarantees.hostile import CASES, N_REP
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 def run(name, folder, **settings):

@@ -1,8 +1,8 @@
 """Whose number is it? Whatever moves a study's numbers is seen: nothing stored passes as fresh.
 
 Each case is a project of a few files, run, changed, and run again in a new process on the same
-folder. Then either the run is refused, or its numbers are those of a fresh folder; and a change
-that no number depends on costs nothing. The table of changes is the promise.
+folder. Then either the run is refused, or its numbers are those of a fresh folder. The table of
+changes is the promise; `test_everyday.py` and `test_unusual.py` have those that move nothing.
 """
 
 import textwrap
@@ -589,57 +589,6 @@ def test_what_moves_numbers_is_drawn_again(change, projects, tmp_path):
     assert "numbers" in fresh, fresh
     assert fresh["numbers"] != first["numbers"], "the case must move the numbers"
     assert after["numbers"] == fresh["numbers"], "a stale number"
-
-
-PLAIN = trial(
-    """
-    import numpy as np
-    from helpers import gen_a, LIMIT
-
-    SCALE: float = 2.0
-
-    def unrelated(x):
-        return x
-
-    def used(x: np.ndarray) -> np.ndarray:
-        '''What it does.'''
-        scale: float = SCALE
-        return gen_a(x) * scale + LIMIT
-    """,
-    "used(x)",
-)
-PLAIN_HELPERS = HELPERS + "\nLIMIT = 1.0\nCOLORS = {'a': 'red'}\n"
-
-HARMLESS: dict[str, tuple[str, str, str]] = {
-    "a comment at the end": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0  # in units of x"),
-    "blank lines": ("trial.py", "def unrelated", "\n\n\n\ndef unrelated"),
-    "a docstring less": ("trial.py", "    '''What it does.'''\n", ""),
-    "a docstring of the module": ("helpers.py", "\ndef gen_a", "'''Helpers.'''\ndef gen_a"),
-    "an annotation of a function": ("trial.py", "x: np.ndarray) -> np.ndarray", "x: object)"),
-    "an annotation of a local": ("trial.py", "scale: float = SCALE", "scale = SCALE"),
-    "an annotation of a field": ("trial.py", "n_obs: int = 3", "n_obs: float = 3"),
-    "another function": (
-        "trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
-    "another helper": ("helpers.py", "x.max(axis=1)", "x.min(axis=1)"),
-    "another constant": ("helpers.py", "'red'", "'blue'"),
-    "a function more": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\ndef figure(x):\n    return x"),
-    "an unused import": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\nimport json"),
-    "the order of definitions": (
-        "helpers.py", PLAIN_HELPERS, "LIMIT = 1.0\nCOLORS = {'a': 'red'}\n" + HELPERS),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", slow_but("a docstring less", "another helper", of=HARMLESS))
-def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
-    name, old, new = HARMLESS[change]
-    files = {"trial.py": PLAIN, "helpers.py": PLAIN_HELPERS}
-    assert old in files[name]
-    folder = write(tmp_path / "code", files)
-    first = projects.run(folder, tmp_path / "out")
-    assert first.get("n_blocks") == 2, first
-    write(folder, {name: files[name].replace(old, new)})
-    after = projects.run(folder, tmp_path / "out")
-    assert after.get("n_blocks") == 0, after
 
 
 @pytest.mark.slow

@@ -25,9 +25,8 @@ from tests.factories import mean_study
 from tests.guarantees import slow
 from tests.guarantees.content import assert_each_block_once, assert_same_result, content, file_names
 from tests.guarantees.server import Server, children, kill_group, wait_until
-from tests.support import on
+from tests.support import INLINE, on
 
-INLINE = on("inline", 1)
 N_REP = 2400  # 120 blocks in each of 5 scenarios, of at least 4 ms each: more than all kills wait
 N_KILLS, N_GROUP_KILLS, N_WORKER_KILLS = 5, 2, 2
 

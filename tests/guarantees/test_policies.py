@@ -7,13 +7,11 @@ import pytest
 
 from simstudy.design import Columns
 from simstudy.engine.methods import each_replicate
-from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.provenance.streams import Streams
-from simstudy.study import Rules, Study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from simstudy.study import Study
+from tests.support import INLINE
 
 N_REP = 400
 
@@ -73,25 +71,6 @@ def test_all_methods_compares_on_the_replicates_that_all_finished():
     rows = together[together["measure"] == "value"]
     assert list(rows["method"]) == ["sure", "fragile"]
     assert rows["estimate"].to_numpy() == pytest.approx(x[x >= 0].mean())
-
-
-def test_a_method_that_returns_the_worst_value_counts_a_failure_against_it():
-    def imputing(x: float) -> dict[str, float]:
-        try:
-            return fragile(x)
-        except ValueError:
-            return {"value": -9.0}
-
-    made = Study("fragile", [Fragile()], [mean("value", name="value")], block_size=100,
-                 methods={"fragile": each_replicate(imputing)})  # fmt: skip
-    x, found = data(), row(made.run(N_REP, seed=5, **INLINE), "value", "fragile")
-    assert found["estimate"] == pytest.approx(np.where(x < 0, -9.0, x).mean())
-    assert found["n_failed"] == 0
-
-
-def test_no_failure_is_allowed_with_max_failed_0():
-    with pytest.raises(StudyError, match="max_failed=0"):
-        run(rules=Rules(max_failed=0))
 
 
 def test_files_tell_failures_and_the_other_cases(tmp_path):

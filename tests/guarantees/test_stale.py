@@ -23,9 +23,7 @@ from simstudy.store.run_records import BlockTimings, RunRecord
 from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 KERNEL = '''
 """Arrays in, arrays out."""
@@ -112,29 +110,21 @@ def run_noted(study, out, n_rep=50, **settings):
     return study.run(n_rep, out=out, **INLINE, progress=notes, **settings), notes.said
 
 
-CHANGES = {
-    "the scenario": ("stale_trial", 'streams("data")', 'streams("other")', "Trial.simulate has"),
-    "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
-    "a print": ("stale_kernel", "    return SCALE", "    print()\n    return SCALE", "centre has"),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
 def test_changed_code_is_drawn_again_and_counts_again_when_it_is_as_it_was(
-    change, written, first, tmp_path, capsys
+    written, first, tmp_path
 ):
-    module, old, new, said = CHANGES[change]
-    written.edit(module, old, new)
+    """`test_everyday.py` has more of it."""
+    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
     changed, (note,) = run_noted(written.study(), tmp_path / "out")
     assert changed.outcome.n_blocks == 3
     assert note.startswith("changed since 3 stored blocks were drawn: Trial: ")
-    assert said in note
+    assert "stale_kernel.SCALE has changed" in note
     assert "adopt=true" in note
     assert "\n" not in note
     assert_same_result(changed, written.study().run(50, out=tmp_path / "fresh", **INLINE))
     again, none = run_noted(written.study(), tmp_path / "out")
     assert (again.outcome.n_blocks, none) == (0, [])
-    written.edit(module, new, old)
+    written.edit("stale_kernel", "SCALE = 3.0", "SCALE = 2.0")
     back, none = run_noted(written.study(), tmp_path / "out")
     assert (back.outcome.n_blocks, none) == (0, [])
     assert_same_result(back, first)
@@ -160,16 +150,9 @@ def test_the_line_says_how_much_work_no_longer_counts(
     assert said in note
 
 
-HARMLESS = {
-    "a comment": ("stale_kernel", "SCALE = 2.0", "# twice as large\nSCALE = 2.0  # or so"),
-    "another function": ("stale_kernel", "    return x\n", "    return 2 * x\n"),
-    "what theory says": ("stale_trial", '{"mean_x": 0.0}', '{"mean_x": 1.0}'),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", HARMLESS)
-def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
-    written.edit(*HARMLESS[change])
+def test_what_no_number_depends_on_may_change(written, first, tmp_path):
+    """`test_everyday.py` has more of it."""
+    written.edit("stale_trial", '{"mean_x": 0.0}', '{"mean_x": 1.0}')
     again = written.study().run(50, out=tmp_path / "out", **INLINE)
     assert again.outcome.n_blocks == 0
     assert content(again) == content(first)
@@ -197,13 +180,17 @@ def test_other_settings_share_the_store_and_are_never_mixed(change, written, fir
 
 
 # ---------------------------------------------------------------- versions
-@pytest.fixture
-def other_numpy(first, monkeypatch):
+def set_later_numpy(monkeypatch):
     """A later version of NumPy, as far as its number says."""
     library = modules.library_version
     monkeypatch.setattr(
         modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
     )
+
+
+@pytest.fixture
+def other_numpy(first, monkeypatch):
+    set_later_numpy(monkeypatch)
 
 
 def test_blocks_of_other_versions_count_once_a_sample_agrees(written, first, other_numpy, tmp_path):
@@ -267,10 +254,7 @@ def test_a_declared_tolerance_holds_for_versions_and_redraws(written, tmp_path, 
     _, note = compared(study, "out", redraw=True)
     assert "with the same numbers" in note
     drift.write_text("2e-7")
-    library = modules.library_version
-    monkeypatch.setattr(
-        modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
-    )
+    set_later_numpy(monkeypatch)
     shutil.copytree(tmp_path / "out", tmp_path / "strict")
     n_drawn, note = compared(study, "out")
     assert n_drawn == 0
@@ -587,11 +571,8 @@ def test_blocks_of_a_shard_are_counted_whatever_their_gaps(written, tmp_path):
 
 
 def test_later_blocks_of_other_versions_are_compared_too(written, first, tmp_path, monkeypatch):
-    library = modules.library_version
     with monkeypatch.context() as later:
-        later.setattr(
-            modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
-        )
+        set_later_numpy(later)
         run_noted(written.study(), tmp_path / "out", 90)
     longer, (note,) = run_noted(written.study(), tmp_path / "out", 90)
     assert "1 of 2 were drawn again and compared, and agree" in note

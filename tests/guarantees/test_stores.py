@@ -25,12 +25,11 @@ from tests.guarantees import emulators, slow
 from tests.guarantees.content import whichever_files
 from tests.guarantees.server import Server, kill_group, wait_until
 from tests.output import standing
-from tests.support import on
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
 fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[dev]'")
 
-INLINE = on("inline", 1)
 OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
 
 

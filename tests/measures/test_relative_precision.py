@@ -1,4 +1,4 @@
-"""Relative precision: which replicates, which reference, and its error against resampling."""
+"""Relative precision in a study: which method the others are compared with."""
 
 from dataclasses import dataclass
 
@@ -8,33 +8,9 @@ import pytest
 from simstudy import Study
 from simstudy import measures as m
 from simstudy.errors import StudyError
-from tests.measures import plain
 from tests.support import INLINE
 
-N_REP = 400
 
-
-@pytest.fixture(scope="module")
-def pair():
-    """Correlated estimates; the second method fails where the first's are large."""
-    rng = np.random.default_rng(3)
-    first = rng.standard_normal(N_REP)
-    second = 0.8 * first + rng.standard_normal(N_REP)
-    second[first > 1] = np.nan
-    first[rng.random(N_REP) < 0.1] = np.nan
-    return np.stack([first, second], axis=1)
-
-
-def test_it_uses_the_replicates_that_both_have(pair):
-    found = m.relative_precision("x").estimate({"x": pair})
-    both = pair[~np.isnan(pair).any(axis=1)]
-    variances = [plain.variance_of(x.tolist()) for x in both.T]
-    assert found.estimate == pytest.approx([0.0, variances[0] / variances[1] - 1], abs=1e-12)
-    assert found.n_rep.tolist() == [(~np.isnan(pair[:, 0])).sum(), len(both)]
-    np.testing.assert_array_equal(found.n_rep + found.n_failed, N_REP)
-
-
-# ---------------------------------------------------------------- in a study
 @dataclass(frozen=True)
 class Two:
     n_obs: int = 5

@@ -39,13 +39,8 @@ def same(one, other, columns):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
+def test_one_measure_has_two_names(columns):
     with_p = columns | {"p": np.random.default_rng(2).random((200, 2))}
-    by_se = {"estimate": "x", "se": "se", "df": "df"}
-    covered = m.coverage(truth=0.5, **by_se).estimate(columns).estimate
-    np.testing.assert_allclose(
-        m.power(null=0.5, **by_se).estimate(columns).estimate, 1 - covered, rtol=1e-14
-    )
     same(m.type_1_error(p_value="p"), m.rejection_rate(p_value="p"), with_p)
     assert m.type_1_error(p_value="p").name == "type_1_error"
 

@@ -12,10 +12,10 @@ from functools import partial
 
 from simstudy import Study, grid
 from simstudy.measures import bias, empirical_se, rejection_rate
+from tests.support import INLINE
 
 SIZE = 50
 SPREAD = 2.0  # standard deviation of an estimate
-INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def test_what_lies_far_out_is_said_and_where_most_of_it_is(tmp_path, capsys):
         "of 6 cells. They are in every measure."
     ]
     wild = found.run(100, out=tmp_path)
-    print_closing(wild, publish(wild, report=False))
+    print_closing(wild, publish(wild, figures=False, report=False))
     assert "outliers: 5 of 600 values of x lie more than 100 robust" in capsys.readouterr().out
     tame = Study("wild", [Wild(0)], looking, axes=axes, block_size=100)
     assert format_outliers(tame.run(100)) == []

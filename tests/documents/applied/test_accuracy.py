@@ -66,15 +66,6 @@ def test_a_frame_is_asked_by_the_names_of_its_columns():
     assert "as many scores of each" in check.notes[0]
 
 
-def test_right_and_wrong_answers_of_two_samples():
-    check = accuracy_check(RIGHT, WRONG, paired=False)
-    table = [[20, 30], [20, 10]]  # SciPy has samples in columns
-    expected = stats.boschloo_exact(table, alternative="less")
-    assert check.test == "boschloo"
-    assert check.p_value == pytest.approx(expected.pvalue, rel=1e-5)
-    assert check.level <= check.alpha
-
-
 def test_identical_scores_pass():
     """A model that did not change, in the test of real scores and in that of answers."""
     for scores in (OLD, RIGHT):

@@ -105,8 +105,15 @@ def test_what_has_no_answer_is_refused(y, given, said):
     assert said in str(refusal.value)
 
 
-@pytest.mark.parametrize("tail", ["lower", "both"])
-@pytest.mark.parametrize("is_count", [False, True])
+@pytest.mark.parametrize(
+    ("tail", "is_count"),
+    [
+        ("lower", True),
+        ("both", False),
+        pytest.param("lower", False, marks=pytest.mark.slow),
+        pytest.param("both", True, marks=pytest.mark.slow),
+    ],
+)
 def test_responses_that_are_as_their_few_draws_are_uniform(tail, is_count):
     """20 draws, also of counts with ties: p-values of the distance are uniform over 60 files."""
     found = []

@@ -125,12 +125,6 @@ def test_combined_p_values_have_the_digits_of_mpmath(ours, known, case):
     assert float(ours(np.array(log_p))) == pytest.approx(expected, rel=1e-10)
 
 
-def test_fisher_of_usual_lists_is_scipys():
-    p = plain.lists(168)[:2]
-    known = stats.combine_pvalues(p, axis=1).pvalue
-    np.testing.assert_allclose(np.exp(fisher(np.log(p))), known, rtol=1e-9)
-
-
 @pytest.mark.parametrize("combine", [fisher, harmonic_mean])
 def test_one_p_value_is_itself_a_zero_gives_zero_and_a_missing_one_nothing(combine):
     log_p = np.array([[-1e-5], [-0.5], [-40.0], [-1e4]])

@@ -1,6 +1,7 @@
 """A headless Chromium that speaks over two pipes: no port, no network, nothing kept."""
 
 import base64
+import importlib.util
 import json
 import os
 import select
@@ -109,6 +110,15 @@ class Browser:
         said = self("Runtime.evaluate", **asked)
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
+
+    def violations(self) -> list[str] | None:
+        """What axe-core has against the page; None where it is not installed."""
+        rules = importlib.util.find_spec("axe_core_python")
+        if rules is None:
+            return None
+        self.says(Path(rules.origin).with_name("axe.min.js").read_text() + ";0")
+        told = "axe.run().then((r) => r.violations.map((v) => `${v.id} ${v.nodes[0].html}`))"
+        return self.says(told, waits=True)
 
     def paper(self) -> bytes:
         """The page as a PDF."""

@@ -69,10 +69,11 @@ def compare_with_refits(features, y, prior, rep, left_out):
 @pytest.mark.parametrize(
     ("n_obs", "n_feature"), [(2, 0), (2, 5), (3, 1), (5, 3), (10, 5), (12, 11), (9, 20)]
 )
-def test_every_observation_is_as_after_a_refit(n_obs, n_feature, prior_of):
+def test_observations_are_as_after_refits(n_obs, n_feature, prior_of):
     features, y = draw_data(2, n_obs, n_feature)
     for rep in range(2):
-        compare_with_refits(features, y, prior_of(features, y), rep, range(n_obs))
+        some = range(rep, n_obs, 1 + n_obs // 6)
+        compare_with_refits(features, y, prior_of(features, y), rep, some)
 
 
 def test_without_an_outlier_the_posterior_lies_elsewhere():
