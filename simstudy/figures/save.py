@@ -185,7 +185,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     own_width, height = size or plot.theme.getp("figure_size")
     width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")
-    return plot + [p9.theme(figure_size=(width, min(height, TALLEST))), p9.labs(caption=caption)]
+    return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)
 
 
 def with_caption_at_edge(figure: Any, plot: Any) -> Any:
