@@ -10,6 +10,7 @@ import pytest
 from simstudy.provenance.modules import (
     files_in,
     forget_modules,
+    hash_of_source,
     imported_modules,
     is_below,
     is_project,
@@ -117,3 +118,11 @@ def test_the_files_of_a_folder_are_its_modules_and_packages_and_not_an_environme
         (tmp_path / name).touch()
     found = {str(path.relative_to(tmp_path)) for path in files_in(tmp_path)}
     assert found == {"s.py", "own/__init__.py", "own/part.py", "own/deep/__init__.py"}
+
+
+def test_the_hash_of_a_whole_module_is_that_of_its_code_not_of_its_layout():
+    written = "FACTOR = 2.0\n\n\ndef scaled(x):\n    return FACTOR * x\n"
+    moved = "# as before\nFACTOR = 2.0\ndef scaled( x ):\n    return (FACTOR * x)  # so\n"
+    assert hash_of_source(moved) == hash_of_source(written)
+    assert hash_of_source(written.replace("2.0", "3.0")) != hash_of_source(written)
+    assert hash_of_source("def scaled(") != hash_of_source("def  scaled(")  # no Python: as it is
