@@ -14,7 +14,7 @@ from simstudy.analysis.result import Result, ResultParts
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Method, Plan, Rules, base_scenario, method_of
 from simstudy.engine.columns import vectors_among
-from simstudy.errors import StoreError, StudyError, describe, in_one_line
+from simstudy.errors import StoreError, StudyError, describe
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
@@ -253,7 +253,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     Raises
     ------
     StoreError
-        If there are none, or those of several runs of which the manifest does not say which.
+        If there are none.
     """
     place = study_folder(folder) / REPLICATES
     if not place.exists():
@@ -276,16 +276,8 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
                 values.setdefault(key, owner.values[key]),
                 codes.setdefault(key, owner.codes[key]),
             )
-            if (found.settings, *known) == (owner.settings, owner.values[key], owner.codes[key]):
-                continue
-            if run.blocks is not None:  # the run compared other code or versions
-                accepted.setdefault(key, []).append(owner.origin(key))
-            else:
-                what = in_one_line(", ".join(found.differences(owner, key)[:1]))
-                raise StoreError(
-                    f"{folder} holds blocks of several runs under one name ({what}): read them "
-                    "with the study's own partial_result(out=...), which knows its own."
-                )
+            if (found.settings, *known) != (owner.settings, owner.values[key], owner.codes[key]):
+                accepted.setdefault(key, []).append(owner.origin(key))  # the run compared them
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")
     size = int(found.settings["block_size"])
