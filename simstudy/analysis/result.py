@@ -825,4 +825,9 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
         for name, text in known.items():  # of a setting, such as "n obs = 50, theta = 0."
             told = re.sub(rf"(?:^|(?<=[.,] )){re.escape(name)} = ", f"{text} = ", told)
         words["caption"] = caption(told)
-    return figure + p9.labs(**words)
+    made = figure + p9.labs(**words)
+    for scale in made.scales:  # of a legend
+        scale.name = (
+            known.get(scale.name, scale.name) if isinstance(scale.name, str) else scale.name
+        )
+    return made

@@ -58,11 +58,27 @@ def draw_default(result: Any, measure: str) -> ggplot:
     panel = next((name for name in rest if _n_levels(rows, name) <= MAX_PANELS), None)
     row = next((n for n in rest if n != panel and _n_levels(rows, n) <= MAX_ROWS), None)
     rows, fixed = _first_levels(rows, [name for name in rest if name not in (panel, row)])
+    is_wide = _spreads(rows[x])
+    rows, name_of = _in_words(result, rows, [name for name in (color, panel, row) if name])
     figure = measure_curves(
-        rows, x=x, y=measure, color=color, panel=panel, rows=row, nominal=nominal,
-        log_x=_spreads(rows[x]),
+        rows, x=name_of[x], y=measure, color=name_of.get(color or ""),
+        panel=name_of.get(panel or ""), rows=name_of.get(row or ""), nominal=nominal, log_x=is_wide,
     )  # fmt: skip
     return _with_fixed(figure, fixed)
+
+
+def _in_words(
+    result: Any, rows: pd.DataFrame, levels_of: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Rows with the study's labels: names of factors, and levels of some of them."""
+    rows = rows.copy()
+    for name in levels_of:
+        if words := result.details.value_labels.get(name):
+            levels = [words.get(level, str(level)) for level in ordered_levels(rows[name])]
+            shown = rows[name].map(lambda level, words=words: words.get(level, str(level)))
+            rows[name] = pd.Categorical(shown, list(dict.fromkeys(levels)))
+    names = {name: result.details.labels.get(name, name) for name in factors_of(rows)}
+    return rows.rename(columns=names), names
 
 
 def nominal_of(measure: str, rows: pd.DataFrame) -> float | None:

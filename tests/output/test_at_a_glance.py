@@ -331,3 +331,16 @@ def test_missing_levels_and_names_with_slashes_have_default_figures():
 def test_no_squared_error_has_a_limit_below_zero():
     law = np.random.default_rng(1).standard_cauchy(50)
     assert mse("estimate", truth=0.0).estimate({"estimate": law}).lower == 0
+
+
+def test_default_figures_have_the_words_of_the_labels():
+    labels = {
+        "n_obs": "sample size",
+        "method": "estimator",
+        "df": ("law", {2.5: "t", np.inf: "normal"}),
+    }
+    drawn = slopes(labels=labels, scenarios=grid(Line, n_obs=[10, 20, 40], df=[np.inf, 2.5]))
+    figure = drawn.run(50, n_jobs=1).figure("bias")
+    assert figure.labels.x == "sample size"
+    assert {scale.name for scale in figure.scales if "color" in scale.aesthetics} == {"estimator"}
+    assert set(figure.data["panel"]) == {"normal", "t"}
