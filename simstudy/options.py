@@ -347,6 +347,15 @@ def _format_allowed(hint: Any, about: Option) -> str:
     return f"{kind} {bounds}".rstrip()
 
 
+def plain(value: Any) -> Any:
+    """A value as YAML and JSON hold it: a member of an `Enum` by what is typed for it."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {name: plain(held) for name, held in value.items()}
+    return [*map(plain, value)] if isinstance(value, list | tuple) else value
+
+
 def format_setting(value: Any) -> str:
     """Format a value as it is typed on a command line: `[1,2]`, `true`, `null`, `'a b'`."""
     if isinstance(value, bool) or value is None:

@@ -313,7 +313,7 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
     """The columns that identify a row: factors, axes, and a measure's own axes."""
-    return [str(name) for name in summary if name not in (MEASURE, *NUMBERS)]
+    return [str(name) for name in summary if name not in (MEASURE, *NUMBERS, *OPTIONAL)]
 
 
 def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -> tuple[int, ...]:

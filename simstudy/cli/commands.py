@@ -324,6 +324,8 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
             "of some minutes at least"
         )
     n_shares = given[-1].removeprefix("shares=")
+    if not n_shares.isdecimal() or int(n_shares) < 1:
+        raise ConfigError(f"shares={n_shares} is not allowed: write a number of jobs, 1 or more")
     run = compose_run(project, [*rest, f"join={n_shares}"])  # mistakes show before it is run
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     is_script = project.script is not None

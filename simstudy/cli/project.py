@@ -17,6 +17,7 @@ from typing import Any
 from simstudy.errors import (
     BrokenExperimentError,
     ConfigError,
+    MissingLibraryError,
     SimstudyError,
     describe,
     how_to_install,
@@ -178,9 +179,12 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
     except SimstudyError:
         raise
     except (Exception, SystemExit) as error:
+        text = f"{what}: {_place(error, path, root)} raised {describe(error)}. "
+        if isinstance(error, ModuleNotFoundError):
+            remedy = how_to_install(error) or "Install it, or mend that line."
+            raise MissingLibraryError(text + remedy) from error
         raise BrokenExperimentError(
-            f"{what}: {_place(error, path, root)} raised {describe(error)}. "
-            + (how_to_install(error) or "Mend that line, then run this again.")
+            text + (how_to_install(error) or "Mend that line, then run this again.")
         ) from error
 
 

@@ -1,13 +1,14 @@
 """The command that verifies published folders."""
 
 import ast
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from simstudy.cli.project import Project, load_experiment
-from simstudy.errors import ConfigError, StoreError
+from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
 from simstudy.options import build, option
 from simstudy.remote import Place, place_of
 
@@ -37,7 +38,7 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     ConfigError
         For a word that is neither a folder nor an experiment, or a setting that is not allowed.
     """
-    from simstudy.output.verify import verify
+    from simstudy.output.verify import DIFFERS, verify
     from simstudy.study.run_options import read_seconds
 
     folders = [word for word in words if "=" not in word or "://" in word or Path(word).is_dir()]
@@ -47,21 +48,34 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     where = {name: _value(text) for name, text in given.items() if name not in own}
     if not folders:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
-    ended = 0
-    for folder in [each for word in folders for each in _folders(project, word)]:
-        found = verify(
-            folder,
-            _study_of(project, folder),
-            share=_share(settings.share),
-            budget=read_seconds(settings.budget) or 0.0,
-            seed=settings.seed,
-            n_jobs=settings.n_jobs,
-            figures=settings.figures,
-            **where,
-        )
+    named, ended = [each for word in folders for each in _folders(project, word)], set[int]()
+    for folder in named:
+        study, why_not = None, ""
+        try:
+            try:
+                study = _study_of(project, folder)
+            except NotHereError as error:  # its files and its summary can be checked
+                why_not = str(error)
+            found = verify(
+                folder,
+                study,
+                share=_share(settings.share),
+                budget=read_seconds(settings.budget) or 0.0,
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+                figures=settings.figures,
+                **where,
+            )
+        except SimstudyError as error:
+            if len(named) == 1:
+                raise
+            print(f"{folder}: {error}", file=sys.stderr, flush=True)
+            ended.add(DIFFERS)
+            continue
+        found.unchecked += [f"draws, claims and figures: {why_not}"] * bool(why_not)
         print(found, flush=True)
-        ended = max(ended, found.status)
-    return ended
+        ended.add(found.status)
+    return DIFFERS if DIFFERS in ended else max(ended)
 
 
 def _share(text: str) -> float:

@@ -99,7 +99,7 @@ def draw_block(
         if isinstance(error, KeyboardInterrupt) and graceful_stop.hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
         if lacks_library(error):
-            raise errors.NotHereError(f"{plan.name}: {not_here(error)}") from error
+            raise errors.NotHereError(f"{plan.name}: {scenario!r}: {not_here(error)}") from error
         machine = is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error

@@ -138,8 +138,9 @@ def lacks_library(error: BaseException) -> bool:
 def not_here(error: BaseException) -> errors.NotHereError:
     """Make the exception for a library that is missing, with how to install it."""
     why, frames = reason(error).removesuffix("."), frames_of(error)
-    advice = "" if "pip install" in why else errors.how_to_install(error)
-    at = f", in {frames[-1]}" if frames and not errors.how_to_install(error) else ""
+    known = errors.how_to_install(error)
+    advice = "" if "pip install" in why else known or "Install it, or leave out what needs it."
+    at = f", in {frames[-1]}" if frames and not known else ""
     return errors.NotHereError(f"{why}{at}. {advice}".strip())
 
 

@@ -135,7 +135,7 @@ def drawn_one_by_one(
                 raise
             failed[row] = error
             returned = None
-        named = returned if isinstance(returned, Mapping) else {"data": returned}
+        named = returned if isinstance(returned, Mapping) else {DATA: returned}
         own = {} if row in failed else {name: _own(v, last.get(name)) for name, v in named.items()}
         last = {name: (named[name], value) for name, value in own.items()}
         drawn.append(own)
@@ -384,11 +384,14 @@ def _unknown(
         )
     return StudyError(
         f"method {method.name!r} has the parameter {name!r}, which is neither drawn by "
-        f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
+        f"{type(scenario).__name__} nor a factor or property of it; {nearest(name, available)}"
+        + " (what draw_one returns is named data, if it is no dict)"
+        * (DATA in available)
     )
 
 
 # ---------------------------------------------------------------- one replicate at a time
+DATA = "data"  # name of what `draw_one` returns, if it is no dict
 NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that need no check
 
 NUMBER, TEXT = "a number", "text"

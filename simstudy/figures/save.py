@@ -70,7 +70,7 @@ def save_figure(
     Parameters
     ----------
     figure
-        A plotnine ggplot, a composition of them, or a matplotlib Figure; none is changed.
+        A plotnine ggplot, a composition of them, or a matplotlib Figure or Axes; none is changed.
     folder
         Folder of the files; created if it does not exist.
     name
@@ -163,8 +163,8 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
         return figure
     if not type(figure).__module__.startswith("plotnine."):
         raise FigureError(
-            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
-            "plotnine ggplot or a matplotlib Figure. Return one of these."
+            f"an object of type {type(figure).__name__} cannot be saved as a figure: return a "
+            "plotnine ggplot, or a matplotlib Figure or Axes."
         )
     if not isinstance(figure, p9.ggplot):
         return with_minus_signs(copy.deepcopy(figure).draw())  # drawing changes it
@@ -173,7 +173,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
 
 
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
-    """A ggplot at its printed size in inches, with its caption wrapped to the width.
+    """A ggplot at its printed size in inches, with its caption wrapped; of an Axes its figure.
 
     Parameters
     ----------
@@ -181,7 +181,8 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
         Width, at most that of a page's text, and height. Default: those of the plot.
     """
     if not isinstance(plot, p9.ggplot):
-        return plot
+        axes = getattr(sys.modules.get("matplotlib.axes"), "Axes", ())
+        return plot.get_figure() if isinstance(plot, axes) else plot  # as seaborn returns it
     own_width, height = size or plot.theme.getp("figure_size")
     width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -269,6 +270,10 @@ def publish(
         made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
+    if not command:  # a caller in Python reads no terminal
+        for each in (*made.figures, *made.tables):
+            if each.failed:
+                warnings.warn(f"{each.name} was not made: {each.why_not}", stacklevel=2)
     return made
 
 

@@ -23,7 +23,7 @@ from simstudy import errors
 from simstudy.analysis.estimates import names_read
 from simstudy.analysis.replicates import StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
-from simstudy.analysis.summary import scenarios_with
+from simstudy.analysis.summary import factor_names, scenarios_with
 from simstudy.atomic_files import write_json
 from simstudy.claims import check_claims
 from simstudy.design.plan import Plan, base_scenario, factors_in
@@ -284,6 +284,7 @@ def _check_summary(
             floor = RTOL * of_groups["size"] + 1e-15
             if _far(row["estimate"], mean, RTOL * _unit(row) + floor):
                 made.wrong.append(_both(row, mean, "the mean of its groups is"))
+                n_exact -= 1
         elif math.isfinite(row["estimate"]) and of_groups["count"] > 2:
             if row["n_given"] < MIN_SIZE * of_groups["count"]:
                 n_small += 1
@@ -292,6 +293,7 @@ def _check_summary(
             allowed = _allowed(row, *(of_groups[name] for name in ("mean", "std", "count")))
             if _far(row["estimate"], of_groups["mean"], allowed):
                 made.wrong.append(_both(row, of_groups["mean"], "the mean of its groups is"))
+                n_near -= 1
         if row["measure"] in averages:
             made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
@@ -377,8 +379,8 @@ def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunPro
     ]
     if other:
         made.said.append(
-            f"code: that of {len(other):,} of {len(owner.codes):,} units is not the manifest's "
-            "(or its libraries are of other versions)"
+            f"code: for {len(other):,} of {len(owner.codes):,} units it is not the manifest's, or "
+            "its libraries have other versions: the draws show whether that moves a number"
         )
     else:
         made.said.append("code: that of the manifest, with the same libraries")
@@ -600,12 +602,16 @@ def _check_draws(
     made.n_groups = len(units)
     order = _order(plan, units, made.seed)
     n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
-    if unknown := [name for name in where if name not in summary]:
+    factors = [*factor_names(plan), *plan.axes]
+    if unknown := [name for name in where if name not in factors]:
         raise errors.ConfigError(
-            f"{unknown[0]} is no factor; {errors.nearest(unknown[0], map(str, summary))}"
+            f"{unknown[0]} is no factor; {errors.nearest(unknown[0], factors)}"
         )
     if where:
-        keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
+        try:
+            keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
+        except LookupError as error:
+            raise errors.ConfigError(f"{error} in this folder") from None
         order = [unit for unit in order if unit[0] in keys]
         n_wanted = len(order)
     n_first = len({type(base_scenario(each)) for each in plan.scenarios})

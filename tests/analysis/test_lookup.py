@@ -72,3 +72,9 @@ def test_none_is_a_level():
     assert list(rows_with(rows, {"max_depth": 3}).index) == [1]
     with pytest.raises(LookupError, match="name max_depth too"):
         row_with(rows, "bias", {})
+
+
+def test_what_is_said_of_a_row_does_not_tell_rows_apart():
+    rows = pd.DataFrame({"n": [1, 2], "measure": "bias", "estimate": 1.0, "warning": ["", "few"]})
+    with pytest.raises(LookupError, match="name n too"):
+        row_with(rows, "bias", {})

@@ -55,6 +55,7 @@ SLIPS = [
     ("run experiment=NAME figures=flase", "for example figures=true"),
     ("verify nowhere", "there is no such folder, and no such experiment"),
     ("verify NAME share=2", "share=2 is not allowed"),
+    ("batch NAME shares=0", "shares=0 is not allowed"),
 ]
 
 

@@ -232,3 +232,13 @@ def test_trying_the_measures_leaves_the_warnings_of_other_threads_alone():
         columns = each_replicate(warn_meanwhile)(x=np.zeros(1))
         trials[0].result()
     assert columns["warning"].tolist() == ["UserWarning: late"]
+
+
+def test_what_is_no_dict_is_named_data_and_the_refusal_says_so():
+    class Bare(Sizes):
+        def draw_one(self, rng):
+            return rng.normal(size=5)
+
+    study = Study("bare", [Bare()], [mean("m")], methods={"m": lambda x: {"m": x.mean()}})
+    with pytest.raises(StudyError, match="what draw_one returns is named data, if it is no dict"):
+        study.run(10, **INLINE)

@@ -104,6 +104,16 @@ def test_two_files_have_the_pixels_asked_for_and_no_date(tmp_path):
     assert not re.search(r"<dc:date>|matplotlib\.org/\d|v\d+\.\d+\.\d+", svg)
 
 
+def test_an_axes_is_saved_as_its_figure(tmp_path):
+    figure = Figure(figsize=(2, 1))
+    axes = figure.subplots()
+    axes.plot([0, 1], [1, 0])
+    one, other = (save_figure(drawn, tmp_path, "1", dpi=50) for drawn in (figure, axes))
+    assert one.png.read_bytes() == other.png.read_bytes()
+    with pytest.raises(FigureError, match="of type list cannot be saved"):
+        save_figure([axes], tmp_path, "1")
+
+
 def test_the_backend_in_use_stays(tmp_path):
     import matplotlib.pyplot as plt
 
@@ -117,7 +127,7 @@ def test_the_backend_in_use_stays(tmp_path):
     [
         (Figure(), "", "'' is not a file name for a figure"),
         (Figure(), "../a", "'../a' is not a file name for a figure"),
-        (pd.DataFrame(), "1", "A DataFrame cannot be saved as a figure"),
+        (pd.DataFrame(), "1", "type DataFrame cannot be saved as a figure"),
     ],
 )
 def test_what_cannot_be_saved_is_refused(figure, name, said, tmp_path):

@@ -202,3 +202,12 @@ def test_the_manifest_says_which_data_there_were(tmp_path):
     publish(result, figures=False, report=False)
     said = manifest_of(result.folder)["data"]
     assert said == {"prices": hashlib.sha256(content).hexdigest()}
+
+
+def test_a_caller_in_python_is_told_which_figure_was_not_made(tmp_path):
+    def broken(result):
+        raise ZeroDivisionError("a defect")
+
+    result = replace(mean_study((3,)), figures={"own": broken}).run(40, n_jobs=1)
+    with pytest.warns(UserWarning, match="own was not made: ZeroDivisionError: a defect"):
+        publish(result, tmp_path / "toy", report=False)
