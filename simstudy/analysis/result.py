@@ -386,8 +386,8 @@ class Result:
 
         Raises
         ------
-        KeyError
-            For a factor that the summary does not have.
+        LookupError
+            For a measure that the summary does not have; KeyError for such a factor.
 
         Examples
         --------
@@ -396,8 +396,14 @@ class Result:
         >>> result.select("type_1_error", n2=5)["method"].tolist()
         ['welch', 'permuted']
         """
-        named = {} if measure is None else {"measure": measure}
-        return rows_with(self._frame("summary"), named | factors)
+        rows = self._frame("summary")
+        if measure is None:
+            return rows_with(rows, factors)
+        known = list(dict.fromkeys(rows["measure"]))
+        for name in [measure] if isinstance(measure, str) else measure:
+            if name not in known:
+                raise LookupError(f"there is no measure {name!r}; {nearest(name, known)}")
+        return rows_with(rows, {"measure": measure} | factors)
 
     def row(self, measure: str, **factors: Any) -> pd.Series:
         """Select one row of the summary.
@@ -822,11 +828,11 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
     words = {at: known[title] for at, title in titles.items() if title in known}
     if told := " ".join((figure.labels.get("caption", None) or "").split()):
-        for name, text in known.items():  # of a setting, such as "n obs = 50, theta = 0."
+        for name, text in known.items():  # the caption may name a setting, "n obs = 50."
             told = re.sub(rf"(?:^|(?<=[.,] )){re.escape(name)} = ", f"{text} = ", told)
         words["caption"] = caption(told)
     made = figure + p9.labs(**words)
-    for scale in made.scales:  # of a legend
+    for scale in made.scales:  # the title of a legend
         scale.name = (
             known.get(scale.name, scale.name) if isinstance(scale.name, str) else scale.name
         )

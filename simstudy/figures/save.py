@@ -182,7 +182,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     """
     if not isinstance(plot, p9.ggplot):
         axes = getattr(sys.modules.get("matplotlib.axes"), "Axes", ())
-        return plot.get_figure() if isinstance(plot, axes) else plot  # as seaborn returns it
+        return plot.get_figure() if isinstance(plot, axes) else plot  # seaborn returns Axes
     own_width, height = size or plot.theme.getp("figure_size")
     width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")

@@ -203,6 +203,8 @@ def test_rows_and_values_are_selected_by_factors(result):
     assert both["measure"].tolist() == ["bias", "coverage"]
     assert result.select(["bias", "coverage"], n_obs=10, method="z").equals(both)
     assert result.select(method=[]).empty
+    with pytest.raises(LookupError, match="no measure 'bais'; did you mean 'bias'"):
+        result.select("bais")
     ten = result.scenario(n_obs=10)
     mine = result.values("estimate", n_obs=10, method="z")
     np.testing.assert_array_equal(mine, result.columns(ten, "estimate")["estimate"][:, 1])

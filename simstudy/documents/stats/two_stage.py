@@ -26,7 +26,7 @@ from simstudy.lazy import special
 SMALL = 1e-6  # joint probabilities below it are integrated: Owen's formula is exact to 1e-16
 STEPS = np.append(0.0, np.geomspace(1e-9, 80, 400))  # grid on which the integrand is located
 DROP = 40.0  # exp(-40) of the largest value: what the integral leaves out
-N_NODE = 200  # of the Gauss-Legendre rule
+N_NODE = 200  # nodes of the Gauss-Legendre rule
 K_LIMIT = 60.0  # far beyond any bound of use
 LARGEST_N2 = 2**53
 
@@ -101,7 +101,7 @@ def _log_cdf(x: Any, s: Any, k: Any, r: Any) -> Any:
 
 @functools.cache
 def _nodes_and_weights() -> tuple[np.ndarray, np.ndarray]:
-    """Those of the Gauss-Legendre rule, which take 50 ms."""
+    """The Gauss-Legendre rule, which takes 50 ms to compute."""
     return np.polynomial.legendre.leggauss(N_NODE)
 
 

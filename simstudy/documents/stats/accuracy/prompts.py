@@ -123,7 +123,7 @@ def _rejection(
     gained: Float[np.ndarray, " wrong"],
 ) -> Rates:
     """Probability that each test fails a check, from the laws of prompts lost and gained."""
-    count = len(lost) - 1  # of right answers of the reference
+    count = len(lost) - 1  # right answers of the reference
     check = np.convolve(lost[::-1], gained)  # law of the check's right answers
     at_least = np.cumsum(np.append(lost, np.zeros(len(gained)))[::-1])[::-1]
     by_lost = gained @ at_least[critical.lost[: len(gained)]]
