@@ -156,10 +156,9 @@ def several_values(override: str) -> str:
     name, _, value = override.partition("=")
     if THOUSANDS.fullmatch(value):
         return f"{override}: numbers have no commas: {name}={value.replace(',', '')}"
-    return (
-        f"{override} gives several values: add -m to run each of them, or write a list in "
-        f"brackets, {name}=[{value}]"
-    )
+    in_one_run = f", or write a list in brackets, {name}=[{value}]"
+    is_option = name.startswith("experiment.")
+    return f"{override} gives several values: add -m to run each of them{in_one_run * is_option}"
 
 
 def refuse_slips(arguments: Sequence[str]) -> None:

@@ -41,7 +41,8 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     from simstudy.output.verify import DIFFERS, verify
     from simstudy.study.run_options import read_seconds
 
-    folders = [word for word in words if "=" not in word or "://" in word or Path(word).is_dir()]
+    folders = [word for word in words if "=" not in word or "/" in word.partition("=")[0]]
+    folders += [word for word in words if word not in folders and Path(word).is_dir()]
     given = dict(word.split("=", 1) for word in words if word not in folders)
     own = Verify.__dataclass_fields__
     settings = build(Verify, {name: given[name] for name in given if name in own})

@@ -54,6 +54,8 @@ SLIPS = [
     ("run experiment=NAME budget=5minutes", "for example budget=2h"),
     ("run experiment=NAME figures=flase", "for example figures=true"),
     ("verify nowhere", "there is no such folder, and no such experiment"),
+    ("verify results/NAME/runs/law=t", "there is no such folder"),
+    ("run experiment=NAME seed=1,2", "seed=1,2 gives several values: add -m to run each of them"),
     ("verify NAME share=2", "share=2 is not allowed"),
     ("batch NAME shares=0", "shares=0 is not allowed"),
 ]
