@@ -155,6 +155,9 @@ class StaleCodeError(SimstudyError):
         super().__init__(found)
         self.found = found
 
+    def __str__(self) -> str:
+        return f"another process loads other code from the files: {first_few(list(self.found))}"
+
 
 class UnreadableTaskError(SimstudyError):
     """A worker could not load its task."""
