@@ -108,8 +108,9 @@ def rejection(critical: CriticalCounts, chance: Chances) -> Rates:
     law = binomial_law(n, chance.right + chance.lost)
     counts = np.flatnonzero(law > NEGLIGIBLE)
     each = np.arange(n + 1)  # a call for each law would take most of the time
-    lost = stats.binom.pmf(each, counts[:, np.newaxis], chance.lost_if_right)
-    gained = stats.binom.pmf(each, n - counts[:, np.newaxis], chance.gained_if_wrong)
+    of_right, of_wrong = counts[:, np.newaxis], n - counts[:, np.newaxis]
+    lost = np.asarray(stats.binom.pmf(each, of_right, chance.lost_if_right))
+    gained = np.asarray(stats.binom.pmf(each, of_wrong, chance.gained_if_wrong))
     rates = [
         _rejection(critical, of_lost[: x + 1], of_gained[: n - x + 1])
         for x, of_lost, of_gained in zip(counts, lost, gained, strict=True)
