@@ -13,6 +13,8 @@ from simstudy.errors import DesignError
 class Prices:
     """Positive responses: the exponential of a linear signal in noise, with median 1.
 
+    They are rounded to single precision, to seven digits.
+
     Parameters
     ----------
     spread
@@ -47,4 +49,5 @@ class Prices:
         coefficient = float(np.sqrt(variance * self.signal / self.n_feature))
         log_scale = LinearModel(self.n_feature, coefficient, variance * (1 - self.signal))
         drawn = log_scale.draw(rng, n_rep, n_obs, coefficients)
-        return drawn._replace(y=np.exp(drawn.y))
+        # Processors differ in the last bit of an exponential, which would move splits of trees.
+        return drawn._replace(y=np.exp(drawn.y).astype(np.float32).astype(float))
