@@ -195,3 +195,4 @@ def test_prices_have_the_spread_and_signal_they_declare():
     # A replicate's variance has a relative spread of the root of 2 over n.
     assert_within_mcse(log.var(axis=1).mean(), 0.25, 0.25 * np.sqrt(2 / 200000))
     assert drawn.coefficients[0] @ drawn.coefficients[0] == pytest.approx(0.75 * 0.25)
+    np.testing.assert_array_equal(drawn.y, drawn.y.astype(np.float32))  # alike on all processors
