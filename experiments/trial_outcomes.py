@@ -14,6 +14,7 @@ Performance  The share of replicates with each outcome, and its exact value. At 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -136,11 +137,14 @@ OUTCOMES = {
 }
 
 
+def _factors(design: TwoStageOutcomes) -> dict[str, Any]:
+    return {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
+
+
 def outcomes(result: Result) -> pd.DataFrame:
     """A row for each outcome of the first design: as printed, exactly, and simulated."""
     design: TwoStageOutcomes = result.plan.scenarios[0]
-    setting = {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
-    rows = [result.row(name, **setting) for name in OUTCOMES]
+    rows = [result.row(name, **_factors(design)) for name in OUTCOMES]
     decision, null, formula = zip(*OUTCOMES.values(), strict=True)
     return pd.DataFrame(
         {
@@ -186,9 +190,7 @@ def table_of_outcomes(result: Result) -> Table:
 
 def figure_of_outcomes(result: Result) -> ggplot:
     """Shares of the four outcomes at the first design, with their exact values."""
-    design: TwoStageOutcomes = result.plan.scenarios[0]
-    setting = {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
-    rows = result.select(**setting)
+    rows = result.select(**_factors(result.plan.scenarios[0]))
     words = {name: f"{decision}, {null}" for name, (decision, null, _) in OUTCOMES.items()}
     outcome = pd.Categorical(rows["measure"].map(words), list(words.values()))
     return dots_plot(

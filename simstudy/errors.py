@@ -45,10 +45,6 @@ class BrokenExperimentError(ConfigError):
     """An experiment cannot be imported or declares no study; others can still run."""
 
 
-class MissingLibraryError(BrokenExperimentError, NotHereError):
-    """An experiment imports a library that this machine does not have."""
-
-
 class StudyError(SimstudyError):
     """A study's own code breaks the contract between a study and the engine."""
 

@@ -1,12 +1,11 @@
 """The numbers that answers of `simstudy apply` quote, from the published summaries."""
 
+import contextlib
 import csv
 import io
 from pathlib import Path
 
-import pandas as pd
-
-from writing.refusals import PageError
+from writing.results import Study
 
 EVIDENCE = Path("simstudy", "documents", "applied", "evidence.csv")
 
@@ -23,27 +22,20 @@ def evidence(root: Path) -> str:
     """
     with (root / EVIDENCE).open(encoding="utf-8", newline="") as file:
         named = list(csv.DictReader(file))
-    summaries = {study: _summary(root, study) for study in {row["study"] for row in named}}
+    studies = {name: Study(root / "results", name) for name in {row["study"] for row in named}}
     made = io.StringIO()
     writer = csv.DictWriter(made, list(named[0]), lineterminator="\n")
     writer.writeheader()
     for row in named:
-        found = _row(summaries[row["study"]], row)
-        numbers = {"estimate": f"{found['estimate']:.6g}", "mcse": f"{found['mcse']:.4g}"}
-        writer.writerow(row | numbers)
+        factors = dict(part.split("=", 1) for part in row["cell"].split(";"))
+        values = {name: _number_or_text(text) for name, text in factors.items()}
+        found = studies[row["study"]].row(row["measure"], **values).known()
+        writer.writerow(row | {"estimate": f"{found.value:.6g}", "mcse": f"{found.mcse:.4g}"})
     return made.getvalue()
 
 
-def _summary(root: Path, study: str) -> pd.DataFrame:
-    return pd.read_parquet(root / "results" / study / "summary.parquet")
-
-
-def _row(summary: pd.DataFrame, named: dict[str, str]) -> dict[str, float]:
-    rows = summary[summary["measure"] == named["measure"]]
-    for part in named["cell"].split(";"):
-        factor, _, value = part.partition("=")
-        rows = rows[rows[factor].astype(str) == value]
-    if len(rows) != 1:
-        raise PageError(f"{EVIDENCE.as_posix()}: {named} names {len(rows)} rows of its summary.")
-    estimate, mcse = rows[["estimate", "mcse"]].iloc[0]
-    return {"estimate": float(estimate), "mcse": float(mcse)}
+def _number_or_text(text: str) -> float | str:
+    for read in (int, float):  # a whole number is also what it is written as
+        with contextlib.suppress(ValueError):
+            return read(text)
+    return text

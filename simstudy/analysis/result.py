@@ -833,7 +833,6 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
         words["caption"] = caption(told)
     made = figure + p9.labs(**words)
     for scale in made.scales:  # the title of a legend
-        scale.name = (
-            known.get(scale.name, scale.name) if isinstance(scale.name, str) else scale.name
-        )
+        if isinstance(scale.name, str):
+            scale.name = known.get(scale.name, scale.name)
     return made

@@ -17,7 +17,7 @@ from typing import Any
 from simstudy.errors import (
     BrokenExperimentError,
     ConfigError,
-    MissingLibraryError,
+    NotHereError,
     SimstudyError,
     describe,
     how_to_install,
@@ -180,12 +180,12 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         text = f"{what}: {_place(error, path, root)} raised {describe(error)}. "
-        if isinstance(error, ModuleNotFoundError):
+        from simstudy.engine.error_policy import lacks_library
+
+        if lacks_library(error):
             remedy = how_to_install(error) or "Install it, or mend that line."
-            raise MissingLibraryError(text + remedy) from error
-        raise BrokenExperimentError(
-            text + (how_to_install(error) or "Mend that line, then run this again.")
-        ) from error
+            raise NotHereError(text + remedy) from error
+        raise BrokenExperimentError(text + "Mend that line, then run this again.") from error
 
 
 def _refuse_hidden(package: ModuleType, root: Path) -> None:

@@ -51,12 +51,8 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
     named, ended = [each for word in folders for each in _folders(project, word)], set[int]()
     for folder in named:
-        study, why_not = None, ""
         try:
-            try:
-                study = _study_of(project, folder)
-            except NotHereError as error:  # its files and its summary can be checked
-                why_not = str(error)
+            study, why_not = _study_of(project, folder)
             found = verify(
                 folder,
                 study,
@@ -117,8 +113,12 @@ def _folders(project: Project, word: str) -> list[Place]:
     raise StoreError(f"{word}: there is no such folder, and no such experiment")
 
 
-def _study_of(project: Project, folder: Place) -> Any:
-    """The study of this project that a folder's manifest names, with its settings; None if none."""
+def _study_of(project: Project, folder: Place) -> tuple[Any, str]:
+    """The study of this project that a folder's manifest names, with its settings.
+
+    It is None if there is none, or if a library is missing, with what is said then: the folder's
+    files and its summary can be checked without it.
+    """
     from simstudy.cli.composition import make_study
     from simstudy.store.runs import read_manifest
 
@@ -126,7 +126,11 @@ def _study_of(project: Project, folder: Place) -> Any:
     config = dict(manifest.get("config", {}))
     name = str(config.get("experiment") or manifest.get("study", ""))
     if name not in project.options("experiment"):
-        return None
-    module = load_experiment(name, project.root)
+        return None, ""
     options = {key: value for key, value in config.items() if key not in OWN}
-    return make_study(module, build(module.Config, options, prefix="experiment."), project.root)
+    try:
+        module = load_experiment(name, project.root)
+        chosen = build(module.Config, options, prefix="experiment.")
+        return make_study(module, chosen, project.root), ""
+    except NotHereError as error:
+        return None, str(error)
