@@ -194,9 +194,9 @@ def check_repeatable(
         Code that the process must have loaded; None for no check.
     run_seconds
         Duration of the run, in seconds; infinite for no limit. The check may take 5% of it, or two
-        seconds if that is more, in processor time of the other process, without its start and
-        imports. Further scenarios of a class or method that was drawn again are drawn only within
-        5% of it, or 0.3 seconds.
+        seconds if that is more, in processor time for drawing and comparing; the start of the other
+        process and its imports do not count. Further scenarios of a class or method that was drawn
+        again are drawn only within 5% of it, or 0.3 seconds.
     block_seconds
         Time for a block, by key.
     """
@@ -207,6 +207,7 @@ def check_repeatable(
         drawn = _order(plan, store, key, code, turns, block_seconds.get(key, 0.0))
         if (answer := turns.ask(drawn)) is None:
             break
+        began = time.process_time()
         rows = store.rows_between(key, drawn.block, drawn.block + 1)
         rows = rows.slice(0, drawn.plan.block_size)
         all_failed = ERROR in rows.column_names and not rows.column(ERROR).null_count
@@ -214,6 +215,7 @@ def check_repeatable(
             continue
         turns.done.add(turns.kinds[key])
         names = different_columns(rows, answer.found, rtol={}, usual=0.0) if answer.found else ()
+        turns.left -= time.process_time() - began
         if differing := [n for n in names if n not in (*NOT_COMPARED, *plan.rules.unrepeatable)]:
             found[key] = differing
     return Repeated(found, turns.unchecked, turns.why, turns.left)
@@ -293,9 +295,14 @@ def _difference(name: str, first: np.ndarray, second: np.ndarray, rtol: float) -
         first, second = (np.array([text is None for text in each]) for each in (first, second))
     if first.dtype.kind == second.dtype.kind == "f":
         return _difference_of_floats(first, second, rtol)
-    is_missing = [np.array([each is None or each != each for each in v]) for v in (first, second)]
-    same = (is_missing[0] & is_missing[1]) | (first == second)
+    same = (_is_missing(first) & _is_missing(second)) | (first == second)
     return 0.0 if np.all(same) else math.inf
+
+
+def _is_missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype != object:
+        return np.asarray(values != values)
+    return np.array([each is None or each != each for each in values], dtype=bool)
 
 
 def _difference_of_floats(first: np.ndarray, second: np.ndarray, rtol: float) -> float:

@@ -90,11 +90,15 @@ def too_skew(n: np.ndarray) -> Float[np.ndarray, " *cells"]:
 def _skewness(psi: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Whether the squared skewness over n is above a limit; largest share and sum of squares."""
     with np.errstate(all="ignore"):
-        psi = np.nan_to_num(psi)
         squares = psi * psi
         of_squares = total(squares)
-        is_skew = total(squares * psi) ** 2 > limit * of_squares**3
-        return np.asarray(is_skew), np.asarray(squares.max(axis=0) / of_squares), of_squares
+        if not np.isfinite(of_squares).all():
+            psi = np.nan_to_num(psi)
+            squares = psi * psi
+            of_squares = total(squares)
+        largest = np.asarray(squares.max(axis=0) / of_squares)
+        squares *= psi
+        return np.asarray(total(squares) ** 2 > limit * of_squares**3), largest, of_squares
 
 
 def _rarer_of_two(psi: np.ndarray) -> np.ndarray:

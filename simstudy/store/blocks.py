@@ -28,7 +28,7 @@ from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # attempts to read files while another run merges them
 PAUSE_SECONDS = 0.05  # pause between two scans
-VALUES_AT_ONCE = 1 << 22  # values of all columns in a batch of scenarios: 32 MB
+VALUES_AT_ONCE = 1 << 19  # values of all columns in a batch of scenarios: 4 MB, for a core's cache
 CACHE_BYTES = 1 << 27  # size of the cache of row groups
 
 
