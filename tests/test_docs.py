@@ -298,7 +298,7 @@ def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     ends = "".join(page.read_text().split("## Entries that do not")[1] for page in DOCUMENTS)
     rows = [line.strip("| ").split(" | ") for line in ends.splitlines() if line[:2] == "| "]
     assert by_terminal_and_report(titles) == dict(zip(PUBLISHED_VERDICTS, by_index, strict=True))
-    listed_there = [row[4].removesuffix(" (misprint)") for row in rows]
+    listed_there = [row[3].removesuffix(" (misprint)") for row in rows]
     of_studies = re.findall(r"(\d+) of \d+ in `", ends)
     listed_there += ["reproduced"] * sum(map(int, of_studies))
     assert [listed_there.count(verdict) for verdict in PUBLISHED_VERDICTS] == by_index
