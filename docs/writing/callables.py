@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.claims import PUBLISHED_VERDICTS, TOO_FEW
-from simstudy.output.report.study_page import title_of
-from writing.numbers import number, percent, plus_minus, typeset
+from writing.numbers import number, percent, plus_minus
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study
-from writing.scoreboard import counted, counts_in_words, entry, misprints, tally
+from writing.scoreboard import counted, entry, misprints, tally
 from writing.sources import code_lines, measured
 
 Groups = Iterable[tuple[str, str, Iterable[str]]]  # title, page, names of studies
@@ -33,11 +32,9 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
         "entry": entry,
         "tally": tally,
         "misprints": misprints,
-        "counts": partial(_counts, root / "results"),
         "code_lines": partial(code_lines, root),
         "measured": partial(measured, root),
         "verdicts": PUBLISHED_VERDICTS,
-        "infinity": float("inf"),
     }
 
 
@@ -45,11 +42,6 @@ def _entries(results: Path, by_page: Groups, pages: Iterable[str]) -> list[Claim
     """The published entries of some pages, by what each page's studies are."""
     names = [name for _, page, studies in by_page if page in pages for name in studies]
     return counted(_study(results, name) for name in names)
-
-
-def _counts(results: Path, *names: str) -> str:
-    """Counts of the verdicts of some studies, in words."""
-    return counts_in_words(_study(results, name) for name in names)
 
 
 @cache
@@ -132,7 +124,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "number": number,
     "percent": percent,
     "plus_minus": plus_minus,
-    "typeset": typeset,
     "cell": cell,
-    "title_of": title_of,
 }

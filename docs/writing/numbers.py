@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -144,8 +143,3 @@ def _range(texts: list[str]) -> str:
     if not texts:
         raise PageError("of no numbers there is no range.")
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
-
-
-def typeset(text: str) -> str:
-    """Text of a table of claims with minus signs in place of hyphens before numbers."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)

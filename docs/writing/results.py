@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from simstudy.output.report.study_page import title_of
 from writing.numbers import Known
 from writing.refusals import PageError, listed
 from writing.tables import Table, in_words
@@ -155,21 +154,6 @@ class Study:
     def command(self) -> str:
         """What draws these results again."""
         return f"python run.py experiment={self.name}"
-
-    @property
-    def question(self) -> str:
-        return str(self.manifest["question"])
-
-    @property
-    def captions(self) -> dict[str, str]:
-        """Of each figure that is there, by its name, what stands below it."""
-        there = sorted(path.stem for path in (self.folder / "figures").glob("*.png"))
-        return {name: self.manifest["captions"].get(name, "") for name in there}
-
-    def alt(self, figure: str) -> str:
-        """The first sentence of a figure's caption, or its title."""
-        caption = self.captions.get(figure, "").replace("$", "")
-        return caption.partition(". ")[0].strip(" .") or f"{title_of(figure)} of {self.name}"
 
     @property
     def summary(self) -> Table:

@@ -1,4 +1,4 @@
-"""Published entries by document: verdicts, values and tolerances in words, and counts."""
+"""Published entries by document: verdicts and values in words, and counts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from simstudy.claims import (
     TOO_FEW,
     UNCHECKABLE,
     count_verdicts,
-    format_allowed,
-    format_counts,
     format_intended,
     format_values,
     format_verdict,
@@ -36,7 +34,6 @@ class Entry(NamedTuple):
     where: str
     published: str
     ours: str
-    allowed: str
     verdict: str
     why: str
     study: str
@@ -81,16 +78,6 @@ def misprints(claims: Iterable[Claim]) -> int:
     return sum(bool(claim.misprint) for claim in claims if claim.verdict == DIFFERS)
 
 
-def counts_in_words(studies: Iterable[Study]) -> str:
-    """Counts of verdicts of some studies: entries of a document first, then extra checks."""
-    claims = [claim for study in studies for claim in study.claims]
-    entries, own = (
-        format_counts([c.values for c in claims if c.scored is is_scored], as_expected=False)
-        for is_scored in (True, False)
-    )
-    return "; ".join(filter(None, [entries, f"extra checks: {own}" if own else ""]))
-
-
 def entry(claim: Claim) -> Entry:
     """A claim as a row of the scoreboard."""
     published, ours = format_values(claim.values)
@@ -102,7 +89,6 @@ def entry(claim: Claim) -> Entry:
         claim.source,
         published,
         ours,
-        format_allowed(row),
         format_verdict(row),
         _why(claim),
         claim.study,
