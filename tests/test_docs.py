@@ -287,7 +287,7 @@ def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     assert by_verdict == by_index
     assert entries == sum(by_verdict)
     assert 0 < n_misprints < by_verdict[PUBLISHED_VERDICTS.index("differs")]
-    (readme,) = re.findall("We checked .*", (ROOT / "README.md").read_text())
+    (readme,) = re.findall(r"Of \d+ numbers and statements .*", (ROOT / "README.md").read_text())
     reproduced, in_print, differs, unchecked, _ = by_verdict
     said = [entries, reproduced, in_print, differs, n_misprints, unchecked]
     assert [int(number) for number in re.findall(r"\d+", readme)] == said

@@ -40,7 +40,7 @@ def test_the_first_study_runs_as_the_notebook_says(first_study):
     names = {"study": first_study.study, "Config": first_study.Config}
     exec(code, names)
     result = names["result"]
-    assert set(result.summary["measure"]) == {"coverage", "interval_width"}
+    assert set(result.summary["measure"]) == {"coverage"}
     assert isinstance(result.figure("coverage").draw(), Figure)
 
 
