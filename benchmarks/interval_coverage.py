@@ -2,8 +2,9 @@
 
     python -m benchmarks.interval_coverage > docs/tables/interval_coverage.csv
 
-Then `python docs/write.py` writes `docs/interval_coverage.md` from it. Each study of n replicates gives an interval; the table has the share of intervals that hold the
-true value, which is an integral over the law, and the share of studies with a warning.
+Then `python docs/write.py` writes `docs/interval_coverage.md` from it. Each study of n replicates
+gives an interval; the table has the share of intervals that hold the true value, which is an
+integral over the law, and the share of studies with a warning.
 
 Values x are drawn from the law; y is the mean of x and another value; standard errors are absolute
 values of a third; intervals for coverage and scores are x ± 1.5 standard deviations. Shares have
