@@ -5,7 +5,7 @@ measure; without Monte Carlo errors, claims, figures, stored replicates or worke
 
 `python -m benchmarks.classics_loops` times each against its study, on one core and in turn, and
 checks that both find the same. It prints a table and writes `benchmarks/classics_loops.csv`, from
-which `python docs/write.py` takes columns of `docs/classics.md`. With names of studies it measures
+which `docs/classics.md` has the least and the largest ratio. With names of studies it measures
 these alone, and writes nothing. Times are processor time, so that other work matters less.
 """
 

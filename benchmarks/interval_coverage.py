@@ -1,11 +1,19 @@
 """Coverage of 95% intervals: every measure, six laws, and 5 to 1,000 replicates.
 
-    python -m benchmarks.interval_coverage > docs/interval_coverage.md
+    python -m benchmarks.interval_coverage > docs/tables/interval_coverage.csv
 
-Each study of n replicates gives an interval; the table has the share of intervals that hold the
-true value, which is an integral over the law, and the share of studies with a warning.
+Then `python docs/write.py` writes `docs/interval_coverage.md` from it. Each study of n replicates
+gives an interval; the table has the share of intervals that hold the true value, which is an
+integral over the law, and the share of studies with a warning.
+
+Values x are drawn from the law; y is the mean of x and another value; standard errors are absolute
+values of a third; intervals for coverage and scores are x ± 1.5 standard deviations. Shares have
+other rates for each law, and ten events in the binomial one (half of five). `controlled` has one
+control; the weights of `weighted_mean` and `weighted_proportion` shift a normal value by one
+standard deviation.
 """
 
+import csv
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -297,44 +305,29 @@ def cells(names: tuple[str, ...] = (), sizes: tuple[int, ...] = SIZES) -> Iterat
             print(n, law.name, f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
-def as_text(cell: Cell) -> str:
-    """Coverage, with the share of warnings if it is not 0; a dash without intervals."""
-    if cell.known < 0.5 or np.isnan(cell.covers):
-        return "–"
-    warned = f" ({cell.warned:.2f})".replace("(0.", "(.") if cell.warned >= 0.005 else ""
-    return f"{cell.covers:.3f}".removeprefix("0") + warned
-
-
-PAGE = """\
-# Coverage of intervals
-
-How often 95% intervals hold the true value, by measure, law of the values and number of \
-replicates n; in brackets the share of studies with a [warning](measures.md#intervals). \
-{n_studies:,} simulated studies each, so a coverage of 95% is known to ± 1% (two standard \
-errors). Made by `python -m benchmarks.interval_coverage`.
-
-Values x are drawn from the law, y is the mean of x and another value; standard errors are \
-absolute values of a third; intervals for coverage and scores are x ± 1.5 standard deviations. \
-Shares have other rates in each table, and ten events in the last (half of five). `controlled` \
-has one control; the weights of `weighted_mean` and `weighted_proportion` shift a normal value \
-by one standard deviation. A dash stands where most studies have no interval. `bootstrapped` \
-is left out: its intervals are those of a mean, with errors by resampling."""
-
-
 def main() -> None:
     found = list(cells(tuple(sys.argv[1:])))
     silent = [c for c in found if c.covers < 0.9 and c.warned < 0.5 and c.known >= 0.5]
     for cell in silent:
         print(cell, file=sys.stderr)
     print(len([c for c in silent if c.n >= 20]), "silent cells from n = 20 on", file=sys.stderr)
-    print(PAGE.format(n_studies=N_STUDIES))
-    for law in dict.fromkeys(cell.law for cell in found):
-        print(f"\n## {law[0].upper()}{law[1:]}\n")
-        print("| measure | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")
-        print("| --- |" + " ---: |" * len(SIZES))
-        for name in dict.fromkeys(cell.measure for cell in found):
-            of_row = [c for c in found if (c.law, c.measure) == (law, name)]
-            print(f"| {name} | " + " | ".join(map(as_text, of_row)) + " |")
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(("measure", "law", "n", "coverage", "warned"))
+    order = [(law, name) for law in dict.fromkeys(c.law for c in found) for name in names_of(found)]
+    for law, name in order:
+        for cell in (c for c in found if (c.law, c.measure) == (law, name)):
+            table.writerow((name, law, cell.n, *in_digits(cell)))
+
+
+def names_of(found: list[Cell]) -> list[str]:
+    return list(dict.fromkeys(cell.measure for cell in found))
+
+
+def in_digits(cell: Cell) -> tuple[str, str]:
+    """Coverage and the share of warnings; both empty if most studies have no interval."""
+    if cell.known < 0.5 or np.isnan(cell.covers):
+        return "", ""
+    return f"{cell.covers:.3f}", f"{cell.warned:.2f}"
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from writing.scoreboard import counted, entry, misprints, tally
 from writing.sources import code_lines
 
 ROOT = Path(__file__).parents[1]
+INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
@@ -398,15 +399,20 @@ def test_a_mistake_is_told_with_its_page_and_line_and_the_rest_is_written(
     assert said.out == "README.md written\n"
 
 
+def _section(page: str, heading: str) -> str:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert f"{page}#{heading.strip('# ').lower().replace(' ', '-')})" in INDEX
+    return text.partition(f"{heading}\n")[2].partition("\n## ")[0]
+
+
 def test_the_pages_name_every_option_of_a_run_and_every_reserved_name():
     from dataclasses import fields
 
     from simstudy import RunOptions
     from simstudy.study.spec import RESERVED_NAMES, SUMMARY_COLUMNS
 
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    options = page.partition("## Options of a run")[2].partition("\n## ")[0]
-    names = page.partition("### Names")[2].partition("\n## ")[0]
+    options = _section("command_line.md", "## Options of a run")
+    names = _section("recipes.md", "### Names")
     for declared in fields(RunOptions):
         assert not declared.init or f"`{declared.name}`" in options, declared.name
     for name in (*RESERVED_NAMES, *SUMMARY_COLUMNS):

@@ -14,7 +14,7 @@ from writing.numbers import number, percent, plus_minus
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study
 from writing.scoreboard import counted, entry, misprints, tally
-from writing.sources import code_lines, measured
+from writing.sources import code_lines, csv_rows, measured
 
 Groups = Iterable[tuple[str, str, Iterable[str]]]  # title, page, names of studies
 
@@ -33,6 +33,7 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
         "tally": tally,
         "misprints": misprints,
         "code_lines": partial(code_lines, root),
+        "csv_rows": partial(csv_rows, root),
         "measured": partial(measured, root),
         "verdicts": PUBLISHED_VERDICTS,
     }

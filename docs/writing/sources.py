@@ -46,7 +46,12 @@ def _lines_of(node: ast.stmt) -> set[int]:
     return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
+def csv_rows(root: Path, path: str) -> list[dict[str, str]]:
+    """The rows of a CSV file, by the names of their columns."""
+    with (root / path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def measured(root: Path, path: str) -> dict[str, dict[str, str]]:
     """The rows of a CSV file that a benchmark wrote, by what their first column names."""
-    with (root / path).open(encoding="utf-8", newline="") as file:
-        return {next(iter(row.values())): row for row in csv.DictReader(file)}
+    return {next(iter(row.values())): row for row in csv_rows(root, path)}

@@ -284,11 +284,23 @@ def test_hydras_own_errors_are_in_hydras_words(line, project, capsys):
     assert HYDRAS_OWN[line] in error
 
 
+LARGER = """# @package _global_
+defaults:
+  {choice}
+  - override /scale: smoke
+  - _self_
+"""
+
+
 def test_the_configs_of_the_docs_work_as_printed(tmp_path):
     """Each block of the page that is a file of `conf/`, in one project."""
     page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"^```yaml\n# (conf/\S+)\n(.*?)^```", page, re.S | re.M))
-    assert {"conf/config.yaml", "conf/experiment/mine.yaml", "conf/size/large.yaml"} < set(files)
+    assert set(files) == {
+        "conf/config.yaml", "conf/experiment/mine.yaml", "conf/size/large.yaml"
+    }  # fmt: skip
+    (choice,) = re.findall(r"`(- /size: large)`", page)
+    files["conf/experiment/larger.yaml"] = LARGER.format(choice=choice)
     studies = {f"experiments/{Path(path).stem}.py": STUDY.replace('"fine"', f'"{Path(path).stem}"')
                for path in files if "/experiment/" in path}  # fmt: skip
     write(tmp_path, {"experiments/__init__.py": "", **studies, **files})

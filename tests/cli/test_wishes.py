@@ -110,12 +110,34 @@ def test_a_warning_about_the_numbers_is_in_the_state_of_a_run(project, capsys):
 
 
 # ---------------------------------------------------------------- a message at the end
-def test_a_callback_of_the_docs_gets_folder_estimates_and_warnings(project, capsys):
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    recipe = page.partition("## A message when a run ends")[2].partition("\n## ")[0]
-    (module,) = re.findall(r"^```py\n# notify\.py\n(.*?)^```", recipe, re.S | re.M)
-    (config,) = re.findall(r"^```yaml\n# conf/config\.yaml\n(.*?)^```", recipe, re.S | re.M)
-    write(project, {"notify.py": module, "conf/config.yaml": config})
+NOTIFY = """
+from hydra.experimental.callback import Callback
+
+from simstudy import load
+
+
+class Notify(Callback):
+    def on_job_end(self, config, job_return, **kwargs):
+        outcome = job_return.return_value
+        name = config.hydra.runtime.choices.experiment
+        text = f"{name} ended with status {outcome.status}"
+        if outcome.warnings:
+            text += f", {len(outcome.warnings)} warnings: {outcome.warnings[0]}"
+        if outcome.folder:
+            text += "\\n" + load(outcome.folder).summary[["measure", "estimate"]].to_string()
+        print(text)  # or send it
+"""
+CALLBACK = """
+defaults: [simstudy, _self_]
+hydra:
+  callbacks:
+    notify:
+      _target_: notify.Notify
+"""
+
+
+def test_a_callback_gets_folder_estimates_and_warnings(project, capsys):
+    write(project, {"notify.py": NOTIFY, "conf/config.yaml": CALLBACK})
     with inside(project):
         assert main(["experiment=fine", *QUIET]) == 0
         told = capsys.readouterr().out
@@ -128,11 +150,42 @@ def test_a_callback_of_the_docs_gets_folder_estimates_and_warnings(project, caps
 
 
 # ---------------------------------------------------------------- paired values
+PAIRED = """
+from dataclasses import dataclass
+
+from simstudy import Study, option
+from simstudy.measures import mean
+
+
+@dataclass
+class Config:
+    OPTION
+
+
+@dataclass(frozen=True)
+class Trial:
+    n: float
+    effect: float
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(self.effect, size=(n_rep, int(self.n)))}
+
+
+def average(x):
+    return {"estimate": x.mean(axis=1)}
+
+
+def study(config):
+    scenarios = [Trial(**config.design)]
+    return Study("paired", scenarios, [mean("estimate")], methods={"mean": average})
+"""
+
+
 def test_paired_values_of_the_docs_are_runs_of_a_sweep(tmp_path):
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    recipe = page.partition("## Pairs of values in a sweep")[2].partition("\n## ")[0]
-    (text,) = re.findall(r"^```py\n# experiments/paired\.py\n(.*?)^```", recipe, re.S | re.M)
-    (line,) = re.findall(r"^simstudy run -m experiment=paired '(.*?)'$", recipe, re.M)
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    (option,) = re.findall(r"^```py\n(design: .*)\n```", page, re.M)
+    (line,) = re.findall(r"^simstudy run -m experiment=paired '(.*?)'$", page, re.M)
+    text = PAIRED.replace("OPTION", option)
     write(tmp_path, {"experiments/__init__.py": "", "experiments/paired.py": text})
     with inside(tmp_path):
         assert main(["-m", "experiment=paired", line, *QUIET]) == 0

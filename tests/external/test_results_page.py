@@ -54,11 +54,6 @@ def test_every_column_of_the_summary_is_listed(page):
     assert [name for name in columns if f"`{name}`" not in PAGE] == []
 
 
-def test_polars_reads_it(page):
-    (code,) = blocks(RESULTS, "py")
-    agree(_found_by("polars", page, f"{code}\nfound.write_csv('found.csv')"), page[1])
-
-
 def test_duckdb_reads_it(page):
     (query,) = blocks(RESULTS, "sql")
     asked = f"import duckdb; duckdb.sql({query!r}).write_csv('found.csv')"

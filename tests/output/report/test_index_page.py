@@ -236,8 +236,8 @@ def test_figures_are_shown_with_their_texts_and_links_and_one_that_is_gone_is_sa
 
 # ---------------------------------------------------------------- for programs
 def test_the_json_has_the_shape_that_its_page_says(tmp_path):
-    text = (ROOT / "docs" / "results.md").read_text()
-    said = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    assert "(tables/index.json)" in (ROOT / "docs" / "results.md").read_text()
+    said = json.loads((ROOT / "docs" / "tables" / "index.json").read_text())
     manifest = FINE | part("First", [0, 0]) | {"captions": {"1": ""}}
     write(tmp_path, "study", manifest)
     (tmp_path / "study" / "figures").mkdir()
