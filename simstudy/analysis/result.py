@@ -743,25 +743,6 @@ class Result:
 
         return warning_counts(self.details.replicates)
 
-    def counts(self, column: str) -> pd.DataFrame:
-        """Count the levels of a column of texts, such as the model that each replicate selected.
-
-        Parameters
-        ----------
-        column
-            A column of texts; replicates without one are not counted.
-
-        Returns
-        -------
-        DataFrame
-            A row per scenario, cell of the axes and level: factors, axes, the level under the
-            column's name, `n_rep` (replicates), and as `estimate` their share of those counted.
-        """
-        from simstudy.analysis.frames import level_counts
-
-        rows = self.rows(columns=[column])
-        return level_counts(rows, [*factor_names(self.plan), *self.plan.axes], column)
-
     def _replicates_of(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
 
