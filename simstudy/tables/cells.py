@@ -21,22 +21,15 @@ SIGNS: Final = (  # each followed by its name in LaTeX
     "εepsilon ζzeta ηeta θtheta ιiota κkappa λlambda μmu νnu ξxi πpi ρrho σsigma τtau υupsilon "
     "φphi χchi ψpsi ωomega ΓGamma ΔDelta ΘTheta ΛLambda ΞXi ΠPi ΣSigma ΥUpsilon ΦPhi ΨPsi ΩOmega"
 )
+LETTERS: Final = r"\backslash ~asciitilde ^asciicircum <less >greater |bar"  # likewise, of text
 LATEX: Final = str.maketrans(
     dict.fromkeys(range(32))  # control characters are left out
     | {letter: f"\\{letter}" for letter in "{}$&#%_"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "−": "$-$",
-        "′": "$'$",
-        "†": r"\dag{}",
-    }
+    | {word[0]: rf"\text{word[1:]}{{}}" for word in LETTERS.split()}
     | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
     | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
-    | {"⁻": r"\textsuperscript{$-$}"}
+    | {"−": "$-$", "⁻": r"\textsuperscript{$-$}", "′": "$'$", "†": r"\dag{}"}
 )
 
 
