@@ -197,17 +197,29 @@ def _format_labels(levels: Mapping[Any, Any]) -> str:
 def _truths(
     truth: Mapping[Any, float], frame: pd.DataFrame, roles: ColumnRoles
 ) -> Float[np.ndarray, " row"]:
-    """The truth of each row, by the levels of one column of `by`, or by methods."""
+    """The truth of each row, by the levels of one column of `by`, or by methods.
+
+    Numbers agree in single precision, as Stata has them.
+    """
+    by_level = {_as_text(level): value for level, value in truth.items()}
     columns = [name for name in (*roles.by, roles.method) if name]
     for name in columns:
-        levels = frame[name].astype(str)
-        if levels.isin(truth).all():
-            return levels.map(truth).to_numpy(dtype=float)
+        levels = frame[name].map(_as_text)
+        if levels.isin(by_level).all():
+            return levels.map(by_level).to_numpy(dtype=float)
     raise ConfigError(
         f"truth has {', '.join(truth)}, which are not the levels of any column of by= or method= "
         f"({', '.join(columns) or 'none is given'}): give a number for each level, or name a "
         "column of true values."
     )
+
+
+def _as_text(level: Any) -> str:
+    """A level as text, equal for 1, 1.0 and "1"."""
+    try:
+        return f"{float(level):.7g}"
+    except (TypeError, ValueError):
+        return str(level)
 
 
 # ---------------------------------------------------------------- standard measures

@@ -145,6 +145,13 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     )
 
 
+def test_levels_of_single_precision_have_the_truth_of_the_same_number(table):
+    whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
+    single = table.assign(dgm=table["dgm"].map({"normal": 0.1, "skewed": 2.0}).astype("float32"))
+    found = from_frame(single, truth={0.1: 0.5, "2": 0.6}, **COLUMNS)
+    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
+
+
 def test_numbers_are_pythons_or_numpys(table):
     found = from_frame(
         table, truth=np.float64(0.6), df=np.int64(9), level=np.float32(0.5), **COLUMNS
