@@ -67,8 +67,6 @@ def plus_minus(value: float, mcse: float = 0.0) -> str:
         Number and its error, in the same unit. An error that is 0, NaN, infinite or within
         floating-point rounding counts as none.
     """
-    if math.isnan(value):
-        return "–"
     if not (math.isfinite(mcse) and mcse > ARITHMETIC_ERROR * abs(value)) or math.isinf(value):
         return with_commas(without_error(value)).replace("-", "−")
     error = _decimal(2 * mcse)
@@ -92,7 +90,7 @@ def without_error(value: float) -> str:
     number = _decimal(value)
     is_whole = number == number.to_integral_value() and number.adjusted() in PLAIN_EXPONENTS
     last = 0 if is_whole else _last_place(number, VALUE_DIGITS)
-    return _written(_to_place(number, last), padded=False)
+    return _written(_to_place(number, last).normalize(ARITHMETIC))
 
 
 def to_decimals(value: float, decimals: int) -> str:
@@ -117,14 +115,9 @@ def _to_place(number: Decimal, last: int) -> Decimal:
     return number.quantize(Decimal(1).scaleb(last, ARITHMETIC), context=ARITHMETIC)
 
 
-def _written(number: Decimal, *, padded: bool = True) -> str:
+def _written(number: Decimal) -> str:
     """Format digits; 0 has no sign."""
     if not number:
         places = -int(number.as_tuple().exponent)
-        return f"{0:.{places}f}" if padded and 0 < places <= -PLAIN_EXPONENTS.start + 1 else "0"
-    is_plain = number.adjusted() in PLAIN_EXPONENTS
-    text = f"{number:f}" if is_plain else f"{number:e}"
-    if padded:
-        return text
-    digits, e, power = text.partition("e")
-    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + e + power
+        return f"{0:.{places}f}" if 0 < places <= -PLAIN_EXPONENTS.start + 1 else "0"
+    return f"{number:f}" if number.adjusted() in PLAIN_EXPONENTS else f"{number:e}"
