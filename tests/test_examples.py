@@ -218,7 +218,7 @@ def test_the_notebook_runs_from_top_to_bottom_and_shows_numbers(monkeypatch):
     assert "methods: mean, trimmed, median" in study._repr_html_()
     spread = result.row("empirical_se", df=3, method="median")
     shown = f"{spread['estimate']:.4f} ({spread['mcse']:.4f})"
-    assert shown in result._repr_html_()
+    assert shown in repr(result)
     assert shown in table._repr_markdown_()
     assert contrast._repr_html_().count("<tr") == 1 + 4  # headings, and a row for each df
     assert len(figure.draw().axes) == 1

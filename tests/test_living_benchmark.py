@@ -40,7 +40,7 @@ def run(project, *settings):
 
 
 def published_methods(project):
-    table = pd.read_csv(project / OUTPUTS / "tables" / "ranking.csv")
+    table = pd.read_csv(project / OUTPUTS / "tables" / "summary.csv")
     assert table.groupby("scenario_class").size().tolist() == [table["method"].nunique()] * N_DGPS
     return sorted(table["method"].unique())
 

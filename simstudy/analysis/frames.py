@@ -204,21 +204,3 @@ def _rows_of(plan: Plan, key: str, spent: Mapping[str, BlockTimings]) -> Iterato
 def _numbers(plan: Plan, n_blocks: int, seconds: float) -> dict[str, float]:
     n_rep = n_blocks * plan.block_size
     return {PER_REPLICATE: seconds / n_rep, IN_ALL: seconds, TIMED: n_rep}
-
-
-N_REP, ESTIMATE = "n_rep", "estimate"  # names that no factor has
-
-
-def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.DataFrame:
-    """Count the levels of a column in each cell; a level that a cell lacks has 0."""
-    present = [name for name in cells if name in rows]
-    known = rows[rows[column].notna()]
-    levels = sorted(known[column].unique())
-    keys = (
-        known.groupby(present, sort=False, dropna=False).ngroup() if present else known["rep"] * 0
-    )
-    table = pd.crosstab(keys, known[column]).reindex(columns=levels)
-    made = pd.Series(table.stack(), name=N_REP).reset_index(level=column)
-    made[ESTIMATE] = made[N_REP] / made.groupby(level=0)[N_REP].transform("sum")
-    labels = known.assign(cell=keys).drop_duplicates("cell").set_index("cell")[present]
-    return labels.join(made).reset_index(drop=True)[[*present, column, N_REP, ESTIMATE]]

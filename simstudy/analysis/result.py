@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from simstudy.store.blocks import Store
     from simstudy.store.provenance import Provenance
     from simstudy.store.run_records import BlockTimings, RunRecord, Times
-    from simstudy.tables.cells import Grid
     from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
@@ -288,31 +287,14 @@ class Result:
 
     def __repr__(self) -> str:
         """The study, and the first rows of the summary, rounded to their errors."""
-        from simstudy.tables.cells import as_text
-
-        head = self._head()
-        return self._short_repr() + (f"\n\n{as_text(head)}" if head else "")
-
-    def _repr_html_(self) -> str:
-        """The same for a notebook."""
-        from html import escape
-
-        from simstudy.tables.cells import as_html
-
-        head = self._head()
-        return f"<pre>{escape(self._short_repr())}</pre>{as_html(head) if head else ''}"
-
-    def _head(self) -> Grid | None:
-        """The first rows of the summary's table; None if there is no summary."""
-        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head
+        from simstudy.tables.summary import MAX_TABLE_ROWS, format_head
 
         try:
             rows = self._frame("summary").head(MAX_TABLE_ROWS)
         except SimstudyError:  # `summary` raises it again; a `repr` must not
-            return None
-        if not len(rows):
-            return None
-        return summary_head(self._table_of(rows))
+            return self._short_repr()
+        head = f"\n\n{format_head(self._table_of(rows))}" if len(rows) else ""
+        return self._short_repr() + head
 
     def _table_of(self, summary: pd.DataFrame, axis: str | None = None) -> Table:
         from simstudy.tables.summary import summary_table
@@ -760,25 +742,6 @@ class Result:
         from simstudy.analysis.frames import warning_counts
 
         return warning_counts(self.details.replicates)
-
-    def counts(self, column: str) -> pd.DataFrame:
-        """Count the levels of a column of texts, such as the model that each replicate selected.
-
-        Parameters
-        ----------
-        column
-            A column of texts; replicates without one are not counted.
-
-        Returns
-        -------
-        DataFrame
-            A row per scenario, cell of the axes and level: factors, axes, the level under the
-            column's name, `n_rep` (replicates), and as `estimate` their share of those counted.
-        """
-        from simstudy.analysis.frames import level_counts
-
-        rows = self.rows(columns=[column])
-        return level_counts(rows, [*factor_names(self.plan), *self.plan.axes], column)
 
     def _replicates_of(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame

@@ -343,14 +343,14 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------- replicates in files
-USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
+USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
 SWITCHES = ("figures", "report")
-VALUES = ("truth", "df", "level", "null", *SWITCHES)
+VALUES = ("truth", "df", "level", *SWITCHES)
 """Settings that may be numbers or switches; all others are names, or lists of names."""
 
 
 def names_file(arguments: Sequence[str], project: Project) -> bool:
-    """Whether the arguments of `summarize` name a file or folder, and no experiment."""
+    """Whether the arguments of `summarize` name a file, and no experiment."""
     return any(_is_file(text) and text not in project.experiments() for text in arguments)
 
 
@@ -370,21 +370,23 @@ def summarize_file(arguments: Sequence[str]) -> int:
     from simstudy.cli.runs import publish_and_print
     from simstudy.external.from_frame import from_file
 
-    files, settings = read_arguments(arguments)
+    (file, *others), settings = read_arguments(arguments)
+    if others:
+        raise ConfigError(f"{others[0]} is a second file: put all rows into one. {USAGE}")
     if not settings.get("estimate"):
         raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
     outputs = {name: settings.pop(name, True) for name in SWITCHES}
-    config = {"file": " ".join(files), "measures": "all", **settings}
+    config = {"file": file, "measures": "all", **settings}
     config = {name: value for name, value in config.items() if name not in ("out", "name")}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(files if len(files) > 1 else files[0], **{"out": RESULTS, **settings})
+        result = from_file(file, **{"out": RESULTS, **settings})
     command = f"simstudy summarize {shlex.join(arguments)}"
     result = Result(replace(result.details, repeat_command=command))
     return publish_and_print(result, result.folder, config=config, **outputs)
 
 
 def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Parse the names of files, or of a folder, and the arguments of `from_frame`.
+    """Parse the names of files and the arguments of `from_frame`.
 
     Raises
     ------

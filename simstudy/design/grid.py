@@ -2,14 +2,14 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
 from simstudy.design.reprs import format_factors, format_scenarios
-from simstudy.errors import DesignError, in_one_line, nearest, writable
-from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash, typed
+from simstudy.errors import DesignError, in_one_line, nearest
+from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash
 
 __all__ = [
     "AnyScenario",
@@ -155,7 +155,7 @@ def grid(
     Raises
     ------
     DesignError
-        If a factor is unknown, missing or without values, a scenario is repeated, or none is left.
+        If a factor is unknown or without values, a scenario is repeated, or none is left.
 
     Examples
     --------
@@ -219,20 +219,15 @@ def _scenario(kind: Callable[..., ScenarioT], levels: Mapping[str, Any]) -> Scen
     """A scenario, with the names of its named levels attached."""
     named = {factor: level for factor, level in levels.items() if isinstance(level, NamedLevel)}
     made = kind(**{**levels, **{factor: level.value for factor, level in named.items()}})
-    if named and hasattr(made, "__dict__"):
+    if named:
         names = {factor: level.name for factor, level in named.items()}
         object.__setattr__(made, LEVEL_NAMES, names)
-    elif named:
-        raise DesignError(
-            f"{_name(kind)} has slots, so it has no place for the names of the levels of "
-            f"{', '.join(named)}. Leave slots=True out."
-        )
     return made
 
 
 def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     if isinstance(value, Mapping):
-        value = [_named_level(name, key, held) for key, held in value.items()]
+        value = [NamedLevel(str(key), held) for key, held in value.items()]
     many = isinstance(value, Iterable) and not isinstance(value, str | bytes)
     if isinstance(value, Set):
         raise DesignError(
@@ -245,40 +240,18 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     return tuple((single,) for single in values)
 
 
-def _named_level(factor: str, name: object, value: Any) -> NamedLevel:
-    if not isinstance(name, str):
-        raise DesignError(
-            f"factor {factor} has a level named {name!r}: a mapping gives each level a name, which "
-            "is a text. Where the mapping itself is one level, put it into a list."
-        )
-    return NamedLevel(name, value)
-
-
 def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
-    if is_dataclass(scenario) and not isinstance(scenario, type):
+    if not (isinstance(scenario, type) and is_dataclass(scenario)):
         raise DesignError(
-            f"grid was given the scenario {_short_repr(scenario)} and not its class, so there is "
-            f"nothing to vary. Write grid({type(scenario).__name__}, ...) with values for its "
-            "factors, or give the study a list of scenarios."
+            f"{_short_repr(scenario)} is not a dataclass, so its factors cannot be named. Give "
+            "grid the class, with @dataclass(frozen=True) above it."
         )
-    if not is_dataclass(scenario):
-        raise DesignError(
-            f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "
-            "Put @dataclass(frozen=True) above it."
-        )
-    known = {field.name: field for field in fields(scenario)}
+    known = [field.name for field in fields(scenario)]
     for name in names:
         if name not in known:
             raise DesignError(f"{_name(scenario)} has no factor {name!r}; {nearest(name, known)}")
         if names.count(name) > 1:
             raise DesignError(f"factor {name!r} is given twice. Give it once.")
-    for name, factor in known.items():
-        if _is_required(factor) and name not in names:
-            raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
-
-
-def _is_required(field: "Field[Any]") -> bool:
-    return field.init and field.default is MISSING and field.default_factory is MISSING
 
 
 def check_distinct(scenarios: Sequence[Scenario]) -> None:
@@ -295,31 +268,12 @@ def check_distinct(scenarios: Sequence[Scenario]) -> None:
         If two scenarios or classes are not distinct.
     """
     _refuse_namesakes(scenarios)
-    seen: dict[str, Scenario] = {}
+    seen = set[str]()
     for scenario in scenarios:
         name = identity(scenario)
-        texts = [getattr(scenario, each.name) for each in fields(scenario)]
-        if any(isinstance(text, str) and text != writable(text) for text in texts):
-            raise DesignError(
-                f"{writable(name)} has a letter that no file can hold (half of a surrogate pair): "
-                "read the text with its own encoding, or leave the letter out."
-            )
         if name in seen:
-            raise DesignError(
-                f"{name} is in the grid twice{_differing_by_type(seen[name], scenario)}, so it "
-                "would count double. Remove one."
-            )
-        seen[name] = scenario
-
-
-def _differing_by_type(first: Scenario, second: Scenario) -> str:
-    """The types of two scenarios with one name, in brackets; empty if they are equal."""
-    if typed(first) == typed(second):
-        return ""
-    return (
-        f" ({typed(first)} and {typed(second)} differ by type only, and numbers are told apart "
-        "by value)"
-    )
+            raise DesignError(f"{name} is in the grid twice, so it would count double. Remove one.")
+        seen.add(name)
 
 
 def _refuse_namesakes(scenarios: Sequence[Scenario]) -> None:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, make_dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
-from simstudy.analysis.result import Figure, Result, ResultParts
+from simstudy.analysis.result import Result, ResultParts
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
-from simstudy.errors import ConfigError, FigureError, in_one_line, warn
-from simstudy.external import column_roles
-from simstudy.external.column_roles import ColumnRoles
+from simstudy.errors import ConfigError, in_one_line, warn
+from simstudy.external.column_roles import (
+    DATA_SET,
+    ColumnRoles,
+    Truth,
+    check_columns,
+    check_present,
+    factor_names,
+    numbered_by_order,
+)
 from simstudy.external.quantities import (
     Quantities,
     cells_of,
@@ -28,45 +36,40 @@ from simstudy.external.quantities import (
     quantities_of,
     repeated_rows,
 )
-from simstudy.figures import dots_plot, errors_plot, estimates_plot
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.measures.core import bind
 from simstudy.output.manifest import write_unpublished
-from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
+from simstudy.read_table import BINARY, read_table
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import check_study
-from simstudy.study.spec import check_study_name, check_unique
+from simstudy.study.spec import DefaultFigures, check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here
+DRAWN_LAST = {"relative_precision", "mse", "relative_error_model_se", "bias_eliminated_coverage"}
 NO_ESTIMATE, NOT_CONVERGED = "no estimate", "not converged"  # why a method has failed
 NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # an empty level
 EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # an empty number
 
 
-Columns = str | Sequence[str] | None
-"""A column; of a wide table one for each method, in the order of `estimate`."""
-
-
 def from_frame(
     rows: pd.DataFrame,
     *,
-    estimate: str | Sequence[str],
-    se: Columns = None,
-    truth: column_roles.Truth = None,
+    estimate: str,
+    se: str | None = None,
+    truth: Truth = None,
     method: str | Sequence[str] | None = None,
     rep: str | None = None,
     by: str | Sequence[str] = (),
-    lower: Columns = None,
-    upper: Columns = None,
-    p_value: Columns = None,
+    lower: str | None = None,
+    upper: str | None = None,
+    p_value: str | None = None,
     df: float | str | None = None,
     level: float = 0.95,
     reference: str | None = None,
-    null: float = 0.0,
     converged: str | None = None,
     measures: Sequence[Measure | str] | None = None,
     name: str = "elsewhere",
@@ -79,14 +82,11 @@ def from_frame(
     rows
         One for each replicate and method; nothing in `estimate` where a method failed.
     estimate, se, lower, upper, p_value
-        Columns: of estimates, their standard errors, the limits of intervals, p-values. Lists of
-        columns where the table is wide: one for each method, as in `estimate=["b_cc", "b_mi"],
-        se=["se_cc", "se_mi"]`, whose methods are `cc` and `mi`. Each row is then a data set, and
-        `se_cc` belongs to `b_cc` in any order. Limits may be infinite; one limit alone makes a
-        one-sided interval.
+        Columns: of estimates, their standard errors, the limits of intervals, p-values. Limits may
+        be infinite; one limit alone makes a one-sided interval.
     truth
-        The true value: a number, a column, or a mapping to numbers from the levels of one of `by`,
-        from those of all of `by` (in a tuple), or from methods.
+        The true value: a number, a column, or a mapping to numbers from the levels of one column of
+        `by`, or from methods.
     method, rep
         Columns that say by which method (several columns are put together), and on which data set:
         methods are compared on the data sets that they share. Without `rep`, the k-th row of each
@@ -97,12 +97,10 @@ def from_frame(
         Degrees of freedom of t intervals, a number or a column; without them and without limits,
         intervals are normal.
     level
-        Coverage of the intervals. Tests reject if the interval excludes `null`, or if the p-value
-        is at most one minus the level.
+        Coverage of the intervals. Tests reject if the interval excludes 0, or if the p-value is at
+        most one minus the level.
     reference
         The method that others' precision is relative to; the first, if None.
-    null
-        The value that tests by intervals reject.
     converged
         A column of truth values (or 1 and 0): a method failed where it is false.
     measures
@@ -139,23 +137,23 @@ def from_frame(
     0    mean      0.05  0.065      4
     1  median      0.10  0.158      4
     """
-    columns: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value,
-        "method": method, "rep": rep,
+        "method": method, "rep": rep, "truth": truth, "by": by or None, "df": df, "level": level,
+        "reference": reference, "converged": converged,
     }  # fmt: skip
-    others: dict[str, Any] = {
-        "truth": truth, "by": by, "df": df, "level": level, "reference": reference, "null": null,
-        "converged": converged,
-    }  # fmt: skip
-    call = _call(columns | others)
-    rows, columns = _one_row_each(_numbered(rows), columns, _as_list(by))
-    roles = ColumnRoles(**columns, **others)
+    call, rows = _call(asked), _numbered(rows)
+    if method is not None and not isinstance(method, str):
+        rows, asked["method"] = _with_joined_column(rows, method)
+    if method and not rep:
+        rows, asked["rep"] = numbered_by_order(rows, asked["method"], _as_list(by)), DATA_SET
+    roles = ColumnRoles(**asked)
     check_study_name(name)
     choice = [measures] if isinstance(measures, str | Measure) else measures
     own = [measure for measure in choice or () if isinstance(measure, Measure)]
     reads = [column for measure in own for column in measure.reads if column in rows]
-    column_roles.check_columns(rows, roles, reads)
-    factors = column_roles.factor_names([*roles.by, *filter(None, [roles.method])])
+    check_columns(rows, roles, reads)
+    factors = factor_names([*roles.by, *filter(None, [roles.method])])
     check_labels(rows, roles)
     methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
     declared, warnings = choose_measures(choice, roles, methods)
@@ -169,7 +167,7 @@ def from_frame(
     details = ResultParts(
         replicates,
         declared=[bind(each, MeasureContext(axes, name, NO_SEED)) for each in declared],
-        figures=general_figures(roles, names, next(iter(axes), None)),
+        figures=DefaultFigures(sorted(declared, key=lambda each: each.name in DRAWN_LAST)),
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(warnings=warnings),
         repeat_command=call,
@@ -183,45 +181,17 @@ def from_frame(
 
 def _call(arguments: Mapping[str, Any]) -> str:
     """The call that repeats the result, for reports."""
-    usual = {"by": (), "null": 0.0}
-    said = [
-        f"{role}={value!r}"
-        for role, value in arguments.items()
-        if value is not None and value != usual.get(role)
-    ]
+    said = [f"{role}={value!r}" for role, value in arguments.items() if value is not None]
     return f"simstudy.from_frame(rows, {', '.join(said)})"
 
 
-def _one_row_each(
-    rows: pd.DataFrame, columns: Mapping[str, Any], by: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """One row per data set and method, of long or wide tables, and the columns by role."""
-    columns = dict(columns)
-    if columns["method"] is not None and not isinstance(columns["method"], str):
-        rows, columns["method"] = _with_joined_column(rows, columns["method"])
-    if isinstance(columns["estimate"], list | tuple):
-        return column_roles.long_table(rows, **columns)
-    if columns["method"] and not columns["rep"]:
-        rows, columns["rep"] = column_roles.numbered_by_order(rows, columns["method"], by)
-    return rows, columns
-
-
-COLUMN_ARGUMENTS = (
-    "estimate", "se", "truth", "method", "rep", "by", "lower", "upper", "p_value", "df",
-    "converged",
-)  # fmt: skip
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-def from_file(path: Paths, **arguments: Any) -> Result:
+def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
     r"""Read a file of replicates and return its result, as `from_frame` does for a frame.
 
     Parameters
     ----------
     path
-        CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one; several of them, or a
-        folder, are put together, with the file's name in a column `file`. Data sets that have one
-        number in several files are different ones. The name of the (first) file is the result's,
+        CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one. Its name is the result's,
         unless `name` is given. In text files, columns that identify rows may have the levels
         `None` and `null`. Methods are text: `01` is not `1`.
     arguments
@@ -247,67 +217,15 @@ def from_file(path: Paths, **arguments: Any) -> Result:
     1.0
     """
     by, rep, method = (_as_list(arguments.get(name)) for name in ("by", "rep", "method"))
-    paths = _files(path)
-    tables = {each: _read(each, [*by, *rep, *method], method) for each in paths}
-    _check_same_columns(tables, _named_columns(arguments))
-    if len(paths) == 1:
-        rows = tables[paths[0]]
-    else:
-        named = [table.assign(file=_stem(each)) for each, table in tables.items()]
-        rows = pd.concat(named, ignore_index=True)
-        if rep and rep[0] in rows and (rows.groupby(rep[0])["file"].nunique() > 1).any():
-            rows[rep[0]] = rows["file"] + "/" + rows[rep[0]].astype(str)
-    first = path if isinstance(path, str | os.PathLike) else paths[0]
-    return from_frame(rows, **{"name": re.sub(r"[^\w-]", "_", _stem(first)), **arguments})
-
-
-def _named_columns(arguments: Mapping[str, Any]) -> list[str]:
-    """The columns that arguments of `from_frame` may name."""
-    named = [name for role in COLUMN_ARGUMENTS for name in _as_list(arguments.get(role))]
-    measures = arguments.get("measures") or ()
-    own = [measures] if isinstance(measures, Measure) else measures
-    return named + [name for each in own if isinstance(each, Measure) for name in each.reads]
-
-
-def _check_same_columns(tables: Mapping[Any, pd.DataFrame], named: Iterable[str]) -> None:
-    """Refuse a file that lacks a column which another file has: its rows would be failures."""
-    columns = {path: [*map(str, table.columns)] for path, table in tables.items()}
-    for name in named:
-        having = [path for path, known in columns.items() if name in known]
-        lacking = [path for path in columns if path not in having]
-        if having and lacking:
-            others = {column for path in having for column in columns[path]}
-            own = [column for column in columns[lacking[0]] if column not in others]
-            instead = f"; it has {', '.join(own)}" if own else ""
-            raise ConfigError(
-                f"{lacking[0]} has no column {name!r}, which {having[0]} has{instead}. Name it "
-                f"{name!r} in every file; where there are no values, leave the column empty."
-            )
-
-
-def _files(path: Paths) -> list[str | os.PathLike[str]]:
-    """The files at a path, of a list, or in a folder."""
-    if not isinstance(path, str | os.PathLike):
-        return list(path)
-    folder = Path(path)
-    if not folder.is_dir():
-        return [path]
-    endings = [f"{ending}{packed}" for ending in SEPARATORS for packed in ("", *PACKED)]
-    readable = (*endings, *BINARY)
-    found = sorted(each for each in folder.iterdir() if each.name.lower().endswith(readable))
-    if not found:
-        raise ConfigError(f"{folder} holds no file that ends in {', '.join(readable)}.")
-    return [*found]
+    rows = _read(path, [*by, *rep, *method], method)
+    name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0])
+    return from_frame(rows, **{"name": name, **arguments})
 
 
 def _as_list(columns: Any) -> list[str]:
     """The names in an argument: one, several, or none where it is a number or a mapping."""
     names = columns if isinstance(columns, list | tuple) else [columns]
     return [name for name in names if isinstance(name, str)]
-
-
-def _stem(path: Any) -> str:
-    return Path(path).name.partition(".")[0]
 
 
 def _read(path: Any, labels: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
@@ -334,7 +252,7 @@ def _numbered(rows: Any) -> pd.DataFrame:
 
 def _with_joined_column(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The rows with a column that joins the levels of several, and its name."""
-    column_roles.check_present(rows, names)
+    check_present(rows, names)
     parts = rows[list(names)].astype(object)
     parts = parts.where(parts.notna(), "").astype(str)
     levels = [", ".join(filter(None, map(str.strip, each))) for each in parts.to_numpy()]
@@ -397,27 +315,18 @@ def _warnings_of_rows(
     replicates: ReplicatesInMemory, roles: ColumnRoles, methods: Sequence[str]
 ) -> list[str]:
     """Warn of methods that lack rows in whole cells, or for single data sets."""
-    plan, left_out, absent = replicates.plan, dict[str, list[str]](), dict[str, list[str]]()
-    cells = {
-        key: [f"{n}={v}" for n, v in zip(roles.by, astuple(scenario), strict=True)]
-        for key, scenario in plan.keys.items()
-    }
-    for key, labels in replicates.not_applied.items():
-        for method in labels:
-            left_out.setdefault(method, []).append(", ".join(cells[key]))
-    for key, at in replicates.messages(ERROR):
-        if at.text == NO_ROW:
-            data_set = f"{roles.rep}={replicates.given[key][roles.data_set][at.rep]}"
-            absent.setdefault(methods[at.cell], []).append(", ".join([data_set, *cells[key]]))
-    n_rep = sum(replicates.n_rep.values())
+    left_out = Counter(at for labels in replicates.not_applied.values() for at in labels)
+    gaps = (at for _, at in replicates.messages(ERROR) if at.text == NO_ROW)
+    absent = Counter(methods[at.cell] for at in gaps)
+    n_cells, n_rep = len(replicates.n_rep), sum(replicates.n_rep.values())
     return [
-        f"{roles.method} {method} has no row in {len(where):,} of {len(cells):,} cells (the first "
-        f"is {where[0]}): it was not applied there, and is left out of them"
-        for method, where in left_out.items()
+        f"{roles.method} {method} has no row in {n:,} of {n_cells:,} cells: it was not applied "
+        "there, and is left out of them"
+        for method, n in left_out.items()
     ] + [
-        f"{roles.method} {method} has no row for {len(where):,} of {n_rep:,} data sets (the first "
-        f"is {where[0]}): they count as its failures"
-        for method, where in absent.items()
+        f"{roles.method} {method} has no row for {n:,} of {n_rep:,} data sets: they count as its "
+        "failures"
+        for method, n in absent.items()
     ]
 
 
@@ -428,82 +337,3 @@ def _folder(out: str | os.PathLike[str] | Place, name: str) -> Place:
     check_study(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-# ---------------------------------------------------------------- figures
-CELL = "cell"  # a column with the levels of all factors in words
-
-
-def general_figures(
-    roles: ColumnRoles, factors: Sequence[str], axis: str | None
-) -> dict[str, Figure]:
-    """The figures that a table allows, by name."""
-    drawing = _Drawing(roles, factors, axis)
-    figures: dict[str, Figure] = {"estimates": drawing.estimates}
-    figures |= {"standard_errors": drawing.standard_errors} if roles.se else {}
-    figures |= {"bias_and_errors": drawing.sizes}
-    figures |= {"coverage_and_power": drawing.rates} if roles.limits or roles.p_value else {}
-    return figures
-
-
-@dataclass(frozen=True)
-class _Drawing:
-    """Draws the figures, given the roles of the columns."""
-
-    roles: ColumnRoles
-    factors: Sequence[str]
-    axis: str | None
-
-    @property
-    def _columns(self) -> dict[str, Any]:
-        """The columns that figures of replicates show."""
-        truth = column_roles.TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
-        return {"estimate": self.roles.estimate, "method": self.axis, "truth": truth}
-
-    def estimates(self, result: Result) -> Any:
-        """Estimates of all methods, side by side."""
-        rows = self._with_cells(result.replicates)
-        return estimates_plot(rows, panel=CELL if self.factors else None, **self._columns)
-
-    def standard_errors(self, result: Result) -> Any:
-        """Standard errors against estimates."""
-        rows = self._with_cells(result.replicates, ",\n")
-        cell = CELL if self.factors else None
-        return errors_plot(rows, std_error=str(self.roles.se), rows=cell, **self._columns)
-
-    def sizes(self, result: Result) -> Any:
-        """Bias, empirical and model standard errors."""
-        return self._dots(result, {"bias": 0.0, "empirical_se": None, "model_se": None})
-
-    def rates(self, result: Result) -> Any:
-        """Coverage and power."""
-        level = self.roles.level
-        nominal = {"coverage": level, "bias_eliminated_coverage": level, "power": None}
-        return self._dots(result, nominal)
-
-    def _dots(self, result: Result, lines: Mapping[str, float | None]) -> Any:
-        known, nominal = _computed(result.summary, lines)
-        rows = CELL if self.axis and self.factors else None
-        summary = self._with_cells(result.summary, ",\n" if rows else ", ")
-        return dots_plot(summary, measure=known, y=self.axis or CELL, rows=rows, nominal=nominal)
-
-    def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
-        """Add a column that joins the levels of all factors."""
-        words = pd.Series("", index=frame.index)
-        for at, name in enumerate(self.factors):
-            words += between * (at > 0) + f"{name} = " + frame[name].map(_text)
-        return frame.assign(**{CELL: words.astype(object)})
-
-
-def _text(level: object) -> str:
-    return f"{level:g}" if isinstance(level, float) else str(level)
-
-
-def _computed(
-    summary: pd.DataFrame, lines: Mapping[str, float | None]
-) -> tuple[list[str], dict[str, float] | None]:
-    """The measures, among some, that a summary has, with nominal values."""
-    found = {name: value for name, value in lines.items() if name in {*summary["measure"]}}
-    if not found:
-        raise FigureError(f"the summary has none of {', '.join(lines)}.")
-    return [*found], {name: at for name, at in found.items() if at is not None} or None

@@ -14,7 +14,7 @@ from simstudy.design.reprs import format_names
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd, special
 from simstudy.tables.rounding import plus_minus
-from simstudy.tables.summary import DIRECTIONS, as_words, identities
+from simstudy.tables.summary import as_words, identities
 from simstudy.tables.words import in_words
 
 MAX_METHODS = 8  # methods that get a line each
@@ -23,6 +23,15 @@ ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arit
 LEVEL = 0.95  # joint confidence level of all comparisons in a sentence
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
 """Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
+DIRECTIONS = {
+    **dict.fromkeys(
+        ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time"), 1
+    ),
+    **dict.fromkeys(
+        ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision"), -1
+    ),
+}
+"""1 where the smallest value of a measure is the best, -1 where the largest is."""
 NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")
 
 
@@ -177,7 +186,7 @@ def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Serie
         return (rows["estimate"] - nominal).abs()
     if name in NEAREST_0:
         return rows["estimate"].abs()
-    direction = {"smallest": 1, "largest": -1}.get(DIRECTIONS.get(name, ""))
+    direction = DIRECTIONS.get(name)
     return None if direction is None else direction * rows["estimate"]
 
 

@@ -1,10 +1,9 @@
-"""A table as cells of text, and its forms: Markdown, plain text, HTML, LaTeX."""
+"""A table as cells of text, and its forms: Markdown, plain text, LaTeX."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -22,22 +21,15 @@ SIGNS: Final = (  # each followed by its name in LaTeX
     "εepsilon ζzeta ηeta θtheta ιiota κkappa λlambda μmu νnu ξxi πpi ρrho σsigma τtau υupsilon "
     "φphi χchi ψpsi ωomega ΓGamma ΔDelta ΘTheta ΛLambda ΞXi ΠPi ΣSigma ΥUpsilon ΦPhi ΨPsi ΩOmega"
 )
+LETTERS: Final = r"\backslash ~asciitilde ^asciicircum <less >greater |bar"  # likewise, of text
 LATEX: Final = str.maketrans(
     dict.fromkeys(range(32))  # control characters are left out
     | {letter: f"\\{letter}" for letter in "{}$&#%_"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "−": "$-$",
-        "′": "$'$",
-        "†": r"\dag{}",
-    }
+    | {word[0]: rf"\text{word[1:]}{{}}" for word in LETTERS.split()}
     | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
     | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
-    | {"⁻": r"\textsuperscript{$-$}"}
+    | {"−": "$-$", "⁻": r"\textsuperscript{$-$}", "′": "$'$", "†": r"\dag{}"}
 )
 
 
@@ -56,11 +48,6 @@ class Grid(NamedTuple):
     caption: str
     notes: tuple[str, ...] = ()
 
-    def frame(self) -> pd.DataFrame:
-        """The cells as a frame of texts."""
-        names = pd.Index([heading.text for heading in self.headings], dtype=object)
-        return pd.DataFrame(self.rows, columns=names, dtype=object)
-
 
 def as_markdown(grid: Grid) -> str:
     """Format as Markdown: caption, table, notes.
@@ -68,13 +55,10 @@ def as_markdown(grid: Grid) -> str:
     The pipe syntax is that of GitHub, Pandoc and Jupyter.
     """
     shown = _mapped(grid, escaped)
-    widths = [max(width, 3) for width in _widths(shown)]
-    rule = ["-" * width for width in widths]
-    rule = [
-        f"{line[1:]}:" if h.is_number else line for line, h in zip(rule, grid.headings, strict=True)
-    ]
-    head, *rows = (f"| {' | '.join(row)} |" for row in _padded(shown, widths))
-    table = "\n".join([head, f"| {' | '.join(rule)} |", *rows])
+    head, rule, *rows = _aligned(shown, least=3)
+    sides = zip(rule, shown.headings, strict=True)
+    rule = [f"{line[1:]}:" if heading.is_number else line for line, heading in sides]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
     return "\n\n".join([shown.caption, table, *shown.notes]) + "\n"
 
 
@@ -88,12 +72,10 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     """
     shown = _mapped(grid, with_minus)
     if width is not None:
-        others = sum(_widths(shown)[1:]) + len(GAP) * (len(shown.headings) - 1)
+        others = sum(map(len, _aligned(shown)[0][1:])) + len(GAP) * (len(shown.headings) - 1)
         first = max(width - others, MIN_FIRST_WIDTH)
         shown = shown._replace(rows=[line for row in shown.rows for line in _folded(row, first)])
-    widths = _widths(shown)
-    head, *rows = (GAP.join(row).rstrip() for row in _padded(shown, widths))
-    table = "\n".join([head, GAP.join("-" * width for width in widths), *rows])
+    table = "\n".join(GAP.join(row).rstrip() for row in _aligned(shown))
     return "\n\n".join([shown.caption, table, *shown.notes])
 
 
@@ -104,31 +86,14 @@ def _folded(row: list[str], width: int) -> list[list[str]]:
     return [[first, *others], *([text, *([""] * len(others))] for text in more)]
 
 
-def _widths(grid: Grid) -> list[int]:
-    columns = zip([heading.text for heading in grid.headings], *grid.rows, strict=True)
-    return [max(map(len, column)) for column in columns]
-
-
-def _padded(grid: Grid, widths: list[int]) -> list[list[str]]:
-    """Headings and rows, with cells padded to the width of their columns."""
-    rows = [[heading.text for heading in grid.headings], *grid.rows]
-    return [
-        [
-            text.rjust(width) if heading.is_number else text.ljust(width)
-            for text, width, heading in zip(row, widths, grid.headings, strict=True)
-        ]
-        for row in rows
-    ]
-
-
-def as_html(grid: Grid) -> str:
-    """Format as HTML for a notebook."""
-    style = (
-        _mapped(grid, with_minus).frame().style.hide(axis="index").set_caption(escape(grid.caption))
-    )
-    style = style.format(escape="html").format_index(escape="html", axis="columns")
-    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
-    return style.set_uuid("simstudy").to_html() + notes
+def _aligned(grid: Grid, least: int = 0) -> list[list[str]]:
+    """Headings, a rule and rows, with all cells of a column as wide as the widest."""
+    columns = []
+    for heading, *texts in zip(grid.headings, *grid.rows, strict=True):
+        width = max(least, *map(len, (heading.text, *texts)))
+        side = str.rjust if heading.is_number else str.ljust
+        columns.append([side(text, width) for text in (heading.text, "-" * width, *texts)])
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def as_latex(grid: Grid, label: str = "") -> str:
@@ -141,12 +106,11 @@ def as_latex(grid: Grid, label: str = "") -> str:
     label
         Label without `tab:`. Empty: no label.
     """
-    typeset = _mapped(grid, latex_escaped)._replace(
-        rows=[list(map(_latex_cell, row)) for row in grid.rows]
-    )
+    typeset = _mapped(grid, _latex_cell)
+    names = pd.Index([heading.text for heading in typeset.headings], dtype=object)
+    style = pd.DataFrame(typeset.rows, columns=names, dtype=object).style.hide(axis="index")
     sides = "".join("r" if heading.is_number else "l" for heading in grid.headings)
     is_long = len(grid.rows) > PAGE_ROWS
-    style = typeset.frame().style.hide(axis="index")
     table = style.to_latex(
         caption=typeset.caption,
         label=f"tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}" if label else None,
@@ -202,7 +166,7 @@ def with_minus(text: str) -> str:
 def _mapped(grid: Grid, change: Callable[[str], str]) -> Grid:
     """A grid with every text changed."""
     return Grid(
-        [heading._replace(text=change(heading.text)) for heading in grid.headings],
+        [Heading(change(text), is_number) for text, is_number in grid.headings],
         [list(map(change, row)) for row in grid.rows],
         change(grid.caption),
         tuple(map(change, grid.notes)),

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 ERROR_DIGITS = 2
 VALUE_DIGITS = 4  # significant digits of a number without an error
-DOUBLE_DIGITS = 15  # reliable digits of a double; a smaller error does not add digits
 PLAIN_EXPONENTS = range(-5, 7)  # powers of ten of numbers written without an exponent
-PERCENT = 2  # decimal places between a proportion and its percentage
+HUGE = 1e7  # larger numbers have a power of ten
 ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
 ARITHMETIC_ZERO = 1e-15  # a smaller difference of numbers around 1 is their rounding
 SIGNS = {"nan": "–", "inf": "∞", "-inf": "-∞"}
@@ -33,7 +32,7 @@ class RoundedToError(NamedTuple):
     error: str = ""  # empty: no error, or unknown
 
 
-def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedToError:
+def with_error(value: float, mcse: float) -> RoundedToError:
     """Round a number to its Monte Carlo standard error.
 
     Parameters
@@ -42,52 +41,40 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedTo
         Number and its error, in the same unit. If the error is NaN or infinite, it is not shown and
         the number is not rounded to it. If it is 0 (all replicates are equal), it is shown and the
         number is not rounded to it. An error within floating-point rounding is shown as 0.
-    percent
-        Whether both are proportions to be shown as percentages.
     """
     if not math.isfinite(mcse) or math.isnan(value):
-        return RoundedToError(without_error(value, percent=percent))
+        return RoundedToError(without_error(value))
     if math.isfinite(value) and 0 < mcse <= ARITHMETIC_ZERO * max(abs(value), 1):
         value, mcse = 0.0 if abs(value) <= ARITHMETIC_ZERO else value, 0.0
     if mcse == 0 or math.isinf(value):
-        return RoundedToError(
-            without_error(value, percent=percent), without_error(mcse, percent=percent)
-        )
-    number, error = _decimal(value, percent), _decimal(mcse, percent)
+        return RoundedToError(without_error(value), without_error(mcse))
+    error = _decimal(mcse)
     last = _last_place(error, ERROR_DIGITS)
-    return RoundedToError(_written(_cut(number, last)), _written(_to_place(error, last)))
+    return RoundedToError(to_decimals(value, -last), _written(_to_place(error, last)))
 
 
-def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
+def plus_minus(value: float, mcse: float = 0.0) -> str:
     """Format an estimate ± two Monte Carlo standard errors.
 
     Both are rounded to the first digit of the two standard errors, or to the second if the first is
     1: "0.065 ± 0.015", "0.8010 ± 0.0018", "12,346 ± 3". An exact number has no ±: whole numbers
-    are written in full, others with four significant digits: "399", "0.7863".
+    are written in full, others with four significant digits: "399", "0.7863". From ten millions on
+    digits beyond the error are left out: "4.8e+22 ± 9e+21".
 
     Parameters
     ----------
     value, mcse
         Number and its error, in the same unit. An error that is 0, NaN, infinite or within
         floating-point rounding counts as none.
-    signed
-        Whether a positive number has a plus sign.
     """
-    if math.isnan(value):
-        return "–"
     if not (math.isfinite(mcse) and mcse > ARITHMETIC_ERROR * abs(value)) or math.isinf(value):
-        return _typeset(without_error(value), signed=signed)
-    error = _decimal(2 * mcse, percent=False)
-    starts_with_1 = error.as_tuple().digits[0] == 1
-    last = min(error.adjusted() - starts_with_1, 0)
-    number, twice = _cut(_decimal(value, percent=False), last), _to_place(error, last)
-    return f"{_typeset(_written(number), signed=signed)} ± {_typeset(_written(twice))}"
-
-
-def _typeset(number: str, *, signed: bool = False) -> str:
-    """Insert commas between thousands, and a minus sign."""
-    has_plus = signed and re.match(r"[\d.]*[1-9]", number)
-    return ("+" if has_plus else "") + with_commas(number).replace("-", "−")
+        return with_commas(without_error(value)).replace("-", "−")
+    error = _decimal(2 * mcse)
+    last = error.adjusted() - (error.as_tuple().digits[0] == 1)
+    if abs(value) < HUGE:
+        last = min(last, 0)
+    rounded = to_decimals(value, -last), _written(_to_place(error, last))
+    return " ± ".join(map(with_commas, rounded)).replace("-", "−")
 
 
 def with_commas(digits: str) -> str:
@@ -96,30 +83,26 @@ def with_commas(digits: str) -> str:
     return SIGNS.get(digits) or THOUSANDS.sub(",", whole) + point + rest
 
 
-def without_error(value: float, *, percent: bool = False) -> str:
+def without_error(value: float) -> str:
     """Format a number without error: integers in full, others to four digits."""
     if not math.isfinite(value):
         return str(float(value))
-    number = _decimal(value, percent)
-    if not number:
-        return "0"
+    number = _decimal(value)
     is_whole = number == number.to_integral_value() and number.adjusted() in PLAIN_EXPONENTS
     last = 0 if is_whole else _last_place(number, VALUE_DIGITS)
-    return _written(_to_place(number, last), padded=False)
+    return _written(_to_place(number, last).normalize(ARITHMETIC))
 
 
-def to_decimals(value: float, decimals: int, *, percent: bool = False) -> str:
-    """Format with a fixed number of decimals (those of the percentage if `percent`)."""
+def to_decimals(value: float, decimals: int) -> str:
+    """Format with a fixed number of decimals."""
     if not math.isfinite(value):
         return str(float(value))
-    return _written(_cut(_decimal(value, percent), -decimals))
+    return _written(_to_place(_decimal(value), -decimals))
 
 
-def _decimal(value: Any, percent: bool) -> Decimal:
+def _decimal(value: Any) -> Decimal:
     """The shortest decimal that reads back as this double."""
-    is_whole = isinstance(value, numbers.Integral)
-    number = Decimal(int(value) if is_whole else repr(float(value)))
-    return number.scaleb(PERCENT, ARITHMETIC) if percent else number
+    return Decimal(int(value) if isinstance(value, numbers.Integral) else repr(float(value)))
 
 
 def _last_place(number: Decimal, digits: int) -> int:
@@ -132,19 +115,9 @@ def _to_place(number: Decimal, last: int) -> Decimal:
     return number.quantize(Decimal(1).scaleb(last, ARITHMETIC), context=ARITHMETIC)
 
 
-def _cut(number: Decimal, last: int) -> Decimal:
-    """Round to a power of ten, within the precision of a double."""
-    return _to_place(number, max(last, number.adjusted() - DOUBLE_DIGITS + 1) if number else last)
-
-
-def _written(number: Decimal, *, padded: bool = True) -> str:
+def _written(number: Decimal) -> str:
     """Format digits; 0 has no sign."""
     if not number:
         places = -int(number.as_tuple().exponent)
-        return f"{0:.{places}f}" if padded and 0 < places <= -PLAIN_EXPONENTS.start + 1 else "0"
-    is_plain = number.adjusted() in PLAIN_EXPONENTS
-    text = f"{number:f}" if is_plain else f"{number:e}"
-    if padded:
-        return text
-    digits, e, power = text.partition("e")
-    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + e + power
+        return f"{0:.{places}f}" if 0 < places <= -PLAIN_EXPONENTS.start + 1 else "0"
+    return f"{number:f}" if number.adjusted() in PLAIN_EXPONENTS else f"{number:e}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 from simstudy.tables.cells import Grid, Heading, as_latex, as_markdown, as_text
-from simstudy.tables.rounding import to_decimals, with_commas, with_error, without_error
+from simstudy.tables.rounding import to_decimals, with_commas, with_error
 from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
@@ -71,17 +72,22 @@ class Column:
         """
         if self._has_words_for(value):
             return self.words[value]
-        if not is_number(value):
-            return _format_value(value)
-        if self.mcse:
-            known = float(mcse) if is_number(mcse) else math.nan
-            digits, error = map(with_commas, with_error(value, known, percent=self.percent))
-            return f"{digits} ({error})" if error else digits
-        if self.decimals is not None:
-            return with_commas(to_decimals(value, self.decimals, percent=self.percent))
-        if isinstance(value, numbers.Integral) and not self.percent:
+        if value is None or value is pd.NA or value is pd.NaT:
+            return MISSING
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        if not isinstance(value, numbers.Real):
+            return str(value)
+        if isinstance(value, numbers.Integral) and not (self.mcse or self.decimals or self.percent):
             return f"{int(value):,}"
-        return with_commas(without_error(value, percent=self.percent))
+        error = float(mcse) if self.mcse and is_number(mcse) else math.nan
+        shown: Any = value
+        if self.percent:
+            shown, error = _percentage(shown), _percentage(error)
+        if self.decimals is not None and not self.mcse:
+            return with_commas(to_decimals(shown, self.decimals))
+        rounded = with_error(shown, error)
+        return with_commas(rounded.value) + f" ({with_commas(rounded.error)})" * bool(rounded.error)
 
     def _has_words_for(self, value: Any) -> bool:
         """Whether a value has a label."""
@@ -95,8 +101,8 @@ class Table:
     Parameters
     ----------
     frame
-        Rows of the table. A column that another names as its `mcse` or `warning` is shown with
-        that one.
+        Rows of the table, with distinct names of columns. A column that another names as its `mcse`
+        or `warning` is shown with that one.
     caption
         Content of the table, in a sentence.
     columns
@@ -107,7 +113,7 @@ class Table:
     Raises
     ------
     TableError
-        If a named column does not exist, or an error column holds other values.
+        If a named column does not exist.
     """
 
     frame: pd.DataFrame
@@ -116,49 +122,23 @@ class Table:
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.caption, str) or not self.caption.strip():
-            raise TableError(
-                f"caption={self.caption!r} is not a caption. Give a sentence that says what the "
-                "table shows."
-            )
-        if isinstance(self.notes, str):
-            raise TableError(
-                f"notes={self.notes!r} is one text: give a list of sentences, [{self.notes!r}]."
-            )
         names = list(self.frame.columns)
-        strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
-        if strange or not names:
-            found = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
-            raise TableError(
-                f"the columns of a table need distinct names, which are text; found: {found}. "
-                "Name them, and make an index a column with reset_index()."
-            )
-        for name in [*self.columns, *self._beside]:
+        given = [how for how in self.columns.values() if isinstance(how, Column)]
+        beside = [name for how in given for name in (how.mcse, how.warning) if name]
+        for name in (*self.columns, *beside):
             if name not in names:
                 raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
-        for name in self._errors:
-            _check_errors(self.frame[name])
 
     @cached_property
-    def _declared(self) -> dict[str, Column]:
-        given = self.columns.items()
-        return {name: Column(how) if isinstance(how, str) else how for name, how in given}
-
-    @property
-    def _errors(self) -> list[str]:
-        return [column.mcse for column in self._declared.values() if column.mcse]
-
-    @property
-    def _beside(self) -> list[str]:
-        """The columns of errors and of warnings, which are shown with others."""
-        warnings = [column.warning for column in self._declared.values() if column.warning]
-        return [*self._errors, *warnings]
-
-    @property
     def _shown(self) -> dict[str, Column]:
-        """The columns to show, in order, without those of errors and of warnings."""
-        names = [name for name in self.frame.columns if name not in self._beside]
-        return {name: self._declared.get(name, Column()) for name in names}
+        """The columns to show, with their headings, without those of errors and of warnings."""
+        shown, beside = {}, set[str]()
+        for name in self.frame.columns:
+            given = self.columns.get(name, "")
+            how = Column(given) if isinstance(given, str) else given
+            shown[name] = replace(how, heading=how.heading or str(name).replace("_", " "))
+            beside |= {how.mcse, how.warning}
+        return {name: how for name, how in shown.items() if name not in beside}
 
     def csv(self) -> str:
         """Format as CSV with all digits; errors and warnings have separate columns.
@@ -203,9 +183,7 @@ class Table:
         """The table as text, rounded."""
         return writable(as_text(self.grid))
 
-    def _repr_markdown_(self) -> str:
-        """The table for a notebook."""
-        return self.markdown()
+    _repr_markdown_ = markdown  # for notebooks
 
     @cached_property
     def grid(self) -> Grid:
@@ -217,12 +195,10 @@ class Table:
 
     def _warnings(self) -> list[str]:
         """A note for each text of a warning, with the number of values that it is about."""
-        found: dict[str, dict[str, int]] = {}
-        for name, how in self._shown.items():
+        found: dict[str, Counter[str]] = {}
+        for how in self._shown.values():
             for text in filter(None, self.frame[how.warning] if how.warning else ()):
-                heading = how.heading or name.replace("_", " ")
-                counts = found.setdefault(str(text), {})
-                counts[heading] = counts.get(heading, 0) + 1
+                found.setdefault(str(text), Counter())[how.heading] += 1
         return [
             f"{DAGGER} {', '.join(f'{name} ({n:,})' for name, n in counts.items())}: {text}."
             for text, counts in found.items()
@@ -231,18 +207,17 @@ class Table:
     def _column(self, name: str, how: Column) -> tuple[Heading, list[str]]:
         """The heading and the cells of a column; labels may stand among numbers."""
         values = self.frame[name].tolist()
-        errors = self.frame[how.mcse].tolist() if how.mcse else [math.nan] * len(values)
-        cells = list(map(how.cell, values, errors))
-        warned = self.frame[how.warning].tolist() if how.warning else [""] * len(values)
-        plain = [
-            is_number(value)
+        nothing = [None] * len(values)
+        cells = list(map(how.cell, values, self.frame[how.mcse] if how.mcse else nothing))
+        warned = self.frame[how.warning] if how.warning else nothing
+        unlabelled = [
+            value
             for value, cell in zip(values, cells, strict=True)
             if cell != MISSING and not how._has_words_for(value)
         ]
-        heading = how.heading or name.replace("_", " ")
-        heading += ", %" * (how.percent and "%" not in heading)
+        heading = how.heading + ", %" * (how.percent and "%" not in how.heading)
         marked = [cell + DAGGER * bool(text) for cell, text in zip(cells, warned, strict=True)]
-        return Heading(heading, bool(plain) and all(plain)), marked
+        return Heading(heading, bool(unlabelled) and all(map(is_number, unlabelled))), marked
 
 
 def is_number(value: Any) -> bool:
@@ -250,38 +225,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _format_value(value: Any) -> str:
-    if value is None or value is pd.NA or value is pd.NaT:
-        return MISSING
-    return ("no", "yes")[bool(value)] if isinstance(value, bool | np.bool_) else str(value)
+def _percentage(proportion: float) -> float:
+    """A proportion as a percentage: 0.29 is 29, and not less."""
+    return float(f"{100 * proportion:.15g}")
 
 
-def _check_errors(column: pd.Series) -> None:
-    """Refuse a column that is not a Monte Carlo standard error."""
-    for value in column.tolist():
-        if value is None or value is pd.NA or (is_number(value) and not value < 0):
-            continue
-        raise TableError(
-            f"column {column.name!r} holds {value!r}, which is not a Monte Carlo standard error. "
-            "Give numbers of at least 0, and NaN for unknown errors."
-        )
-
-
-class SavedTable(NamedTuple):
-    """The files of a table.
-
-    Attributes
-    ----------
-    csv, md, tex : Place
-        Path of the file.
-    """
-
-    csv: Place
-    md: Place
-    tex: Place
-
-
-def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> SavedTable:
+def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> list[Place]:
     """Write `<name>.csv`, `<name>.md` and `<name>.tex`, reproducibly.
 
     Parameters
@@ -298,8 +247,8 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
 
     Returns
     -------
-    SavedTable
-        Paths of the files.
+    list
+        Paths of the three files, in this order.
 
     Raises
     ------
@@ -312,7 +261,7 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
             f"a {type(table).__name__} cannot be saved as a table: `save_table` needs a "
             "simstudy.tables.Table. Return one of these."
         )
-    paths = SavedTable(*(place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS))
+    paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS]
     forms = [table.csv(), table.markdown(), table.latex(label or name)]
     for path, text in zip(paths, forms, strict=True):
         write_bytes(path, text.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -9,11 +10,10 @@ import numpy as np
 
 from simstudy.lazy import pd, special
 from simstudy.tables.rounding import plus_minus, to_decimals
-from simstudy.tables.summary import as_words
+from simstudy.tables.summary import as_words, factor_column
 
 MAX_RATIO = 5.0  # of two errors of estimates that are averaged, unless they are proportions
 CHANCE = 0.001  # p-value below which estimates differ by more than chance
-HUGE = 1e7  # larger numbers have a power of ten
 MAX_VISIBLE = 0.5  # two errors that move a number by less than this of its last digit are not shown
 
 
@@ -66,36 +66,21 @@ def in_words(
     n_lost, frame = int((~known).sum()), frame[known]
     if frame.empty:
         raise LookupError("these rows have no estimate")
-    lost = f"; {n_lost:,} without an estimate" * bool(n_lost)
     values, errors = (frame[name].to_numpy(dtype=float) for name in ("estimate", "mcse"))
-
-    def text(value: float, error: float) -> str:
-        return _with_error(value, error, percent=percent, decimals=decimals)
-
-    if len(frame) == 1:
-        return text(values[0], errors[0]) + lost
+    text = functools.partial(_with_error, percent=percent, decimals=decimals)
     if differ(values, errors) or (errors.max() > MAX_RATIO * errors.min() and not percent):
-        ends = [int(values.argmin()), int(values.argmax())]
-        named = [_place(frame, at, where) for at in ends]
-        return (
-            " to ".join(
-                text(values[at], errors[at]) + place for at, place in zip(ends, named, strict=True)
-            )
-            + lost
-        )
-    if values.min() == values.max():
-        return text(float(values[0]), errors.max()) + lost
-    weights = 1 / errors**2 if not percent else _weights(frame)
-    mean = float(np.sum(weights * values) / np.sum(weights))
-    error = float(np.sqrt(np.sum((weights * errors) ** 2)) / np.sum(weights))
-    each = "both" if len(frame) == 2 else f"all {len(frame):,}"
-    return f"{text(mean, error)} ({each} within chance){lost}"
-
-
-def _weights(frame: pd.DataFrame) -> np.ndarray:
-    """Replicates behind each proportion, or equal weights: errors depend on the estimates."""
-    name = next((name for name in ("n_given", "n_rep") if name in frame), None)
-    return np.ones(len(frame)) if name is None else frame[name].to_numpy(dtype=float)
+        ends = int(values.argmin()), int(values.argmax())
+        found = " to ".join(text(values[at], errors[at]) + _place(frame, at, where) for at in ends)
+    elif values.min() == values.max():
+        found = text(values[0], errors.max())
+    else:
+        n = frame.get("n_given", frame.get("n_rep", pd.Series(1, frame.index)))  # replicates behind
+        weights = n.to_numpy(dtype=float) if percent else 1 / errors**2
+        mean = np.average(values, weights=weights)
+        error = np.sqrt(np.sum((weights * errors) ** 2)) / np.sum(weights)
+        each = "both" if len(frame) == 2 else f"all {len(frame):,}"
+        found = f"{text(float(mean), float(error))} ({each} within chance)"
+    return found + f"; {n_lost:,} without an estimate" * bool(n_lost)
 
 
 def differ(values: np.ndarray, errors: np.ndarray) -> bool:
@@ -119,26 +104,14 @@ def _with_error(value: float, error: float, *, percent: bool, decimals: int | No
     """A number ± two errors, with a percent sign at the end."""
     size, sign = (100, "%") if percent else (1, "")
     value, error = size * value, size * error
-    shows = math.isfinite(error) and (
-        decimals is None or 2 * error >= MAX_VISIBLE * 10.0**-decimals
-    )
-    if shows and error > 0 and abs(value) >= HUGE:
-        return f"{value:.4g} ± {2 * error:.2g}".replace("-", "−") + sign
-    if shows and error > 0:
+    if decimals is None or 2 * error >= MAX_VISIBLE * 10.0**-decimals:
         return plus_minus(value, error) + sign
-    if decimals is None:
-        return plus_minus(value) + sign
     return to_decimals(value, decimals).replace("-", "−") + sign
 
 
 def _place(frame: pd.DataFrame, at: int, where: Sequence[str]) -> str:
     """Where a row is, by the factors that differ: " (n 20)"."""
     varying = [name for name in where if len(set(map(repr, frame[name].tolist()))) > 1]
-    words = [f"{as_words(name)} {_level(frame[name].iloc[at])}" for name in varying]
+    levels = {name: frame[name].iloc[at] for name in varying}
+    words = [f"{as_words(n)} {factor_column([v], {}).cell(v)}" for n, v in levels.items()]
     return f" ({', '.join(words)})" if words else ""
-
-
-def _level(value: object) -> str:
-    if value is None or value != value:
-        return "none"
-    return f"{value:g}" if isinstance(value, float) else as_words(value)

@@ -1,7 +1,6 @@
 """`simstudy summarize FILE` as a user types it: results, a folder, help, and mistakes in a line."""
 
 import json
-import re
 
 import pytest
 
@@ -26,7 +25,7 @@ def test_it_prints_and_writes_what_a_run_does(here, said):
     assert "40 to 60 replicates in each of 2 scenarios, 100 in all (given, not drawn)." in told
     folder = here / "found" / "rows"
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert {"report.html", "summary.parquet", "tables/summary.csv", "figures/estimates.png"} < names
+    assert {"report.html", "summary.parquet", "tables/summary.csv", "figures/bias.png"} < names
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["config"] == {
         "file": "rows.csv", "measures": "all", "estimate": "b", "se": "se", "truth": 0.5,
@@ -35,19 +34,6 @@ def test_it_prints_and_writes_what_a_run_does(here, said):
     page = (folder / "report.html").read_text()
     assert "simstudy summarize rows.csv estimate=b" in page
     assert "its rows to be looked at" in (here / "found" / "index.html").read_text()
-
-
-def test_files_of_several_jobs_are_one_table(here, said):
-    (here / "jobs").mkdir()
-    rows = long_table()
-    for job in (0, 1):
-        rows[rows["dataset"] % 2 == job].to_csv(here / "jobs" / f"{job}.csv", index=False)
-    whole = said("summarize", "rows.csv", *ASKED, *QUICK, "out=one", status=3)
-    parts = said("summarize", "jobs/0.csv", "jobs/1.csv", *ASKED, *QUICK, "out=two", status=3)
-    folder = said("summarize", "jobs/", *ASKED, *QUICK, "out=three", status=3)
-    plain = said("summarize", "jobs", *ASKED, *QUICK, "out=four", status=3)
-    for told in (whole, parts, folder, plain):
-        assert "40 to 60 replicates in each of 2 scenarios, 100 in all" in told
 
 
 def test_what_stands_there_is_not_made_again(said):
@@ -73,20 +59,10 @@ def test_levels_have_truths_of_their_own(said):
     [
         (["rows.csv"], "estimate= is not given, so nothing can be summarised: simstudy summarize"),
         (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
-        (["rows.csv", "b.csv", "estimate=b"], "b.csv is not there"),
+        (["rows.csv", "b.csv", "estimate=b"], "b.csv is a second file: put all rows into one"),
         (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
     ],
 )
 def test_mistakes_are_a_line_each(arguments, line, here, refused):
     assert refused("summarize", *arguments).startswith(line)
     assert not (here / "results").exists()
-
-
-def test_a_wide_file_has_a_column_for_each_method(here, said):
-    rows = ["dgm,b_cc,b_mi,se_cc,se_mi"]
-    rows += [f"a,{k % 7 - 3},{k % 5 - 2},1,1" for k in range(35)]
-    (here / "wide.csv").write_text("\n".join(rows))
-    columns = ["estimate=[b_cc,b_mi]", "se=[se_cc, se_mi]", "by=[dgm]", "truth=0"]
-    told = said("summarize", "wide.csv", *columns, *QUICK)
-    assert re.search(r"^cc +0\.00\b.*$", told, flags=re.MULTILINE)
-    assert re.search(r"^mi +0\.00\b.*$", told, flags=re.MULTILINE)

@@ -1,6 +1,5 @@
 """Levels that are objects or arrays: the name is the level, the object is what the study gets."""
 
-import dataclasses
 import pickle
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from simstudy import Study, grid
-from simstudy.errors import DesignError
 from simstudy.lazy import stats
 from simstudy.measures import bias, mean
 from simstudy.provenance.scenario_id import identity, with_factor
@@ -83,14 +81,6 @@ def test_another_object_under_the_name_is_drawn(tmp_path):
     other = study(law=LAWS | {"t": stats.t(4.0)}).run(out=tmp_path)
     assert other.outcome.n_blocks == first.outcome.n_blocks / len(LAWS)
     assert not other.summary.equals(first.summary)
-
-
-def test_refusals():
-    with pytest.raises(DesignError, match="has a level named 3"):
-        grid(Trial, law={3: LAWS["t"]})
-    slotted = dataclasses.make_dataclass("Slotted", ["law"], frozen=True, slots=True)
-    with pytest.raises(DesignError, match="slots=True"):
-        grid(slotted, law=LAWS)
 
 
 @dataclass(frozen=True)

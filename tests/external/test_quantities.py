@@ -34,7 +34,6 @@ def refusal(table, **asked):
         ("se", 0.0, "row 5: se=0.0 is not above 0"),
         ("se", -0.2, "row 5: se=-0.2 is not above 0"),
         ("dgm", None, "row 5: dgm=None is missing, and every row needs it"),
-        ("method", "odl", "method=odl has one row, without a spread"),
         ("method", None, "row 5: method=None is missing"),
         ("dataset", None, "row 5: dataset=None is missing"),
     ],
@@ -53,13 +52,6 @@ def test_double_rows_are_named_by_what_they_say(table):
     said = refusal(pd.concat([table, table[2:4]]))
     assert said.startswith("row 196: dgm=normal, method=old, dataset=2 was there before")
     assert said.endswith("(2 such rows).")
-
-
-def test_a_cell_with_one_replicate_is_refused(table):
-    rows = table[(table["dgm"] == "normal") | (table["dataset"] == 1)]
-    assert refusal(rows).startswith("dgm=skewed has one row, without a spread")
-    with pytest.raises(DesignError, match="the table has one row"):
-        from_frame(table[:1], estimate="b")
 
 
 def test_other_numbers_that_cannot_be_are_refused(table):

@@ -68,25 +68,28 @@ def standard_errors(printed: Printed) -> np.ndarray:
     return np.roll(mean + spread * np.repeat([odds, -1 / odds], [n_high, N - n_high]), 30)
 
 
-def wide() -> pd.DataFrame:
+def rows() -> pd.DataFrame:
+    """The wide table of the log, `b*` and `se_*`, with a row for each data set and method."""
     each = PRINTED.items()
     found = {f"b_{name}": estimates(printed) for name, printed in each}
-    return pd.DataFrame(found | {f"se_{name}": standard_errors(printed) for name, printed in each})
+    found |= {f"se_{name}": standard_errors(printed) for name, printed in each}
+    wide = pd.DataFrame(found | {"set": range(N)})
+    return pd.wide_to_long(wide, ["b", "se"], "set", "method", sep="_").reset_index()
 
 
 MEASURES = [
     "bias", "relative_precision", "mse", "rmse", "model_se", "interval_width", "coverage", "power",
-    m.empirical_se("estimate", mcse="normal"),
-    m.relative_error_model_se("estimate", "se", mcse="normal"),
+    m.empirical_se("b", mcse="normal"),
+    m.relative_error_model_se("b", "se", mcse="normal"),
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def tables():
     """The two summaries: with normal intervals, and with t intervals of 5 degrees of freedom."""
-    columns = {"estimate": ["b_1", "b_2"], "se": ["se_2", "se_1"], "truth": 0}
-    normal = from_frame(wide(), measures=MEASURES, **columns)
-    return normal, from_frame(wide(), measures=["interval_width"], df=5, **columns)
+    columns = {"estimate": "b", "se": "se", "method": "method", "rep": "set", "truth": 0}
+    normal = from_frame(rows(), measures=MEASURES, **columns)
+    return normal, from_frame(rows(), measures=["interval_width"], df=5, **columns)
 
 
 @pytest.mark.parametrize("method", PRINTED)

@@ -44,16 +44,6 @@ def test_it_is_the_share_of_the_replicates_that_did_not_fail():
         assert row["warning"] == ""
 
 
-def test_counts_has_every_level_of_every_cell():
-    result = run()
-    counts = result.counts("selected")
-    assert list(counts) == ["n_obs", "method", "selected", "n_rep", "estimate"]
-    assert counts["selected"].tolist() == ["lasso", "subset"] * 2
-    row = counts.query("n_obs == 3 and selected == 'lasso'").iloc[0]
-    assert row["estimate"] == result.row("selected_lasso", n_obs=3)["estimate"]
-    assert row["n_rep"] == np.sum(result.replicates.query("n_obs == 3")["selected"] == "lasso")
-
-
 def test_a_text_is_never_a_number():
     with pytest.raises(StudyError, match="which is never 'a'"):
         level_share("x", "a").estimate({"x": np.zeros(3)})

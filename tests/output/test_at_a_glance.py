@@ -175,7 +175,7 @@ def test_a_number_in_doubt_is_marked_wherever_it_is_shown(doubtful):
     warned = doubtful.summary[doubtful.summary["warning"] != ""]
     assert len(warned) >= 2
     table = doubtful.table()
-    for text in (str(table), table.markdown(), repr(doubtful), doubtful._repr_html_()):
+    for text in (str(table), table.markdown(), repr(doubtful)):
         assert "†" in text
     assert str(table).count("†") > len(warned)  # the cells, and the notes
     assert r"\dag{}" in table.latex()

@@ -25,7 +25,7 @@ def rows(estimates, mcse, **columns):
         ([0.018, 150_000.0], [0.001, 97_000.0], {}, "0.018 ± 0.002 to 150,000 ± 194,000"),
         ([0.1, math.nan], [0.01, math.nan], {}, "0.10 ± 0.02; 1 without an estimate"),
         ([2.0, 2.0, 2.0], [0.0, 0.0, 0.0], {}, "2"),
-        ([4.75e22], [4.4e21], {}, "4.75e+22 ± 8.8e+21"),
+        ([4.75e22], [4.4e21], {}, "4.8e+22 ± 9e+21"),
     ],
 )
 def test_what_is_said(estimates, mcse, settings, said):

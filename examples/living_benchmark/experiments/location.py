@@ -4,7 +4,7 @@ Aims         Which of the estimates in methods/ is the most precise in each case
 Data         Samples of symmetric distributions around 0: every class in dgps/.
 Estimands    The centre of symmetry, 0.
 Methods      Every function in methods/.
-Performance  Mean squared error, and ranks by it; one MCSE is some 2% of the value, or less, at the
+Performance  Mean squared error; one MCSE is some 2% of the value, or less, at the
              default 10,000 replicates.
 """
 
@@ -12,16 +12,11 @@ from dataclasses import dataclass
 
 from simstudy import Study, discover, grid, option
 from simstudy.measures import bias, mse
-from simstudy.tables import ranked_methods
 
 
 @dataclass
 class Config:
     n_obs: list[int] = option("values in a sample", default=[20], at_least=5)
-
-
-def ranking(result):
-    return ranked_methods(result, "mse")
 
 
 def study(config):
@@ -31,6 +26,5 @@ def study(config):
         scenarios=[each for dgp in dgps for each in grid(dgp, n_obs=config.n_obs)],
         methods=discover("methods"),
         measures=[bias("estimate", truth="centre"), mse("estimate", truth="centre")],
-        tables={"ranking": ranking},
         n_rep=10_000,
     )
