@@ -261,8 +261,7 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     if not n_shares:
         raise ConfigError("batch needs the number of jobs, each of some minutes: write shares=N")
     run = compose_run(project, [*rest, f"join={n_shares}"])  # mistakes show before it is run
-    is_script = project.script is not None
-    program = [str(project.root / "run.py")] if is_script else ["-m", "simstudy", "run"]
+    program = [str(project.root / "run.py")] if project.script else ["-m", "simstudy", "run"]
     values = {
         "name": run.name,
         "made_by": f"{project.command('batch')} {shlex.join(arguments)}",

@@ -18,7 +18,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -257,7 +257,8 @@ def first_line(error: BaseException) -> str:
             return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return describe(error)
-    return in_one_line(": ".join(str(each) for each in (error, cause) if each))
+    given = error.override if isinstance(error, OverrideParseException) else None
+    return in_one_line(": ".join(str(each) for each in (given, error, cause) if each))
 
 
 class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
