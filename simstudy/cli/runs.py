@@ -124,8 +124,6 @@ def _first_estimates(result: Any) -> dict[str, str]:
     """The first measures over all scenarios, with their errors, as text."""
     from simstudy.tables import in_words
 
-    if "measure" not in result.summary:
-        return {}
     known = result.summary.dropna(subset=["measure", "estimate"])
     names = known["measure"].unique()[:MAX_MEASURES]
     return {name: in_words(known[known["measure"] == name]) for name in names}

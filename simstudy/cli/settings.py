@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import logging
 import os
 import re
 import sys
@@ -206,7 +207,7 @@ def typed_overrides(hydra: Any) -> list[str]:
 # ---------------------------------------------------------------- Hydra's side
 @contextmanager
 def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
-    """Context for Hydra: its globals and `sys.argv` are as they were at its end.
+    """Context for Hydra: its globals, `sys.argv` and handlers of logs are restored at its end.
 
     Parameters
     ----------
@@ -216,6 +217,7 @@ def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
     Plugins.instance().register(PackageSettings)  # plugins add to the store what has to stay
     in_use, store = GlobalHydra.instance().hydra, ConfigStore.instance().repo
     before, full_error = sys.argv, os.environ.get(FULL_ERROR)
+    handlers = [*logging.root.handlers]
     ConfigStore.instance().repo = copy.deepcopy(store) | {"experiment": {}}
     GlobalHydra.instance().clear()
     sys.argv = list(argv or sys.argv)
@@ -224,7 +226,7 @@ def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
         yield
     finally:
         GlobalHydra.instance().hydra, ConfigStore.instance().repo = in_use, store
-        sys.argv = before
+        sys.argv, logging.root.handlers[:] = before, handlers
         os.environ.pop(FULL_ERROR)
         os.environ.update({} if full_error is None else {FULL_ERROR: full_error})
 

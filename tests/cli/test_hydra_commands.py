@@ -303,8 +303,7 @@ def test_an_environment_variable_that_hydra_sets_is_the_jobs_alone():
 def test_a_command_leaves_the_process_as_it_was(project, monkeypatch):
     """What another Hydra application has set in it, too."""
     monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
-    monkeypatch.setattr(logging.root, "handlers", [])  # those of `hydra/job_logging=default` stay
-    logger, argv = logging.getLogger("mine"), [*sys.argv]
+    logger, handlers, argv = logging.getLogger("mine"), [*logging.root.handlers], [*sys.argv]
     own = ConfigStore.instance()
     monkeypatch.setattr(own, "repo", {**own.repo, "experiment": {"mine.yaml": None}})
     with initialize_config_dir(str(project / "conf"), version_base="1.3"):
@@ -315,4 +314,4 @@ def test_a_command_leaves_the_process_as_it_was(project, monkeypatch):
     assert (set(own.repo), [*own.repo["experiment"]]) == (groups, ["mine.yaml"])
     assert sys.argv == argv
     assert os.environ["HYDRA_FULL_ERROR"] == "0"
-    assert not logger.disabled
+    assert (logger.disabled, logging.root.handlers) == (False, handlers)
