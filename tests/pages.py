@@ -23,10 +23,9 @@ import pytest
 from plotnine import ggplot
 
 from simstudy.analysis.result import Result
-from simstudy.cli.application import overrides_among
-from simstudy.cli.commands import batch_script, names_file, read_arguments
-from simstudy.cli.composition import compose_run
+from simstudy.cli.commands import batch_script, is_file, read_arguments
 from simstudy.cli.project import COMMANDS, Project
+from simstudy.cli.settings import compose_run
 from simstudy.engine import workers
 from simstudy.figures import save_figure
 from tests.support import ROOT
@@ -63,11 +62,11 @@ def assert_accepted(arguments: list[str]) -> None:
     verb, *rest = arguments if arguments[0] in COMMANDS else ["run", *arguments]
     if verb == "batch":
         assert batch_script(project, rest[: rest.index(">")] if ">" in rest else rest)
-    elif verb == "summarize" and names_file(rest, project):
+    elif verb == "summarize" and any(map(is_file, rest)):
         assert read_arguments(rest)
     elif verb not in WITHOUT_STUDY:
-        words = [text for text in overrides_among(rest) if "/" not in text[:20] and text != "all"]
-        words = [text for text in words if not text.startswith("group=")]
+        words = [text for text in rest if "/" not in text[:20] and text not in ("all", "job")]
+        words = [text for text in words if not text.startswith(("-", "group=", "install="))]
         first_of_each = [_first_value(text) for text in words]
         if first_of_each:
             assert compose_run(project, first_of_each), arguments

@@ -14,34 +14,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simstudy.cli.exit_status import REFUSED, resume_command
-from simstudy.cli.project import RESULTS, Project, lay_out
-from simstudy.cli.settings import parse_words
-from simstudy.errors import ConfigError, StoreError, nearest
+from simstudy.cli.ending import BROKEN_PIPE
+from simstudy.cli.project import Project, experiment_files, lay_out, parse_words, question_of
+from simstudy.errors import ConfigError, nearest
 from simstudy.remote import place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
-    from simstudy.store.compaction import Removed
 
-ENTRY_POINTS = "simstudy.commands"
-"""Group of entry points that add commands: each names a Typer application."""
-
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Overrides of Hydra, such as experiment=NAME n_rep=1000.", show_default=False
-    ),
-]
 Words = Annotated[
     list[str] | None,
-    typer.Argument(help="Names or folders, and settings NAME=VALUE.", show_default=False),
+    typer.Argument(
+        help="Settings NAME=VALUE, such as experiment=NAME; or names.", show_default=False
+    ),
 ]
 app = typer.Typer(
     name="simstudy",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Monte Carlo simulation studies. `simstudy run experiment=NAME` runs one; "
@@ -57,38 +48,21 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
     ConfigError
         In one line, for a wrong command line.
     """
-    _add_commands(arguments[0] if arguments else "--help")
+    for entry in entry_points(group="simstudy.commands"):  # each names a Typer application
+        if arguments[0] in (entry.name, "--help", "-h"):
+            app.add_typer(entry.load(), name=entry.name)
     command = typer.main.get_command(app)
     try:
         ended = command.main(
             arguments, prog_name=project.command("").strip(), standalone_mode=False, obj=project
         )
-    except typer.Exit as ending:
-        return int(ending.exit_code)
-    except SystemExit as ending:
-        if isinstance(ending.__context__, BrokenPipeError):  # which the library replaces
-            raise ending.__context__ from None
-        raise
+    except typer.Exit as end:
+        return int(end.exit_code)
+    except SystemExit:  # the library's answer to a closed pipe
+        return BROKEN_PIPE
     except typer.TyperException as error:
         raise ConfigError(error.format_message()) from None
     return int(ended or 0)
-
-
-def _add_commands(first: str) -> None:
-    """Add the commands of entry points that the command line may name.
-
-    Raises
-    ------
-    ConfigError
-        If the named command cannot be imported.
-    """
-    for entry in entry_points(group=ENTRY_POINTS):
-        if first in (entry.name, "--help", "-h"):
-            try:
-                app.add_typer(entry.load(), name=entry.name)
-            except ImportError as error:
-                if first == entry.name:
-                    raise ConfigError(f"{entry.name} cannot be imported: {error}") from None
 
 
 def _version(asked: bool) -> None:
@@ -106,19 +80,16 @@ def _main(
     """Keep the help text of the application."""
 
 
-def _run(context: typer.Context, overrides: list[str] | None) -> "Run":
+def _run(context: typer.Context, words: list[str] | None) -> "Run":
     """Compose the study of a command."""
-    from simstudy.cli.composition import compose_run
+    from simstudy.cli.settings import compose_run
 
-    return compose_run(context.obj, overrides or [])
+    return compose_run(context.obj, words or [])
 
 
-@app.command(name="run", context_settings={"ignore_unknown_options": True})
-def run_study(context: typer.Context, overrides: Overrides = None) -> int:
+@app.command(name="run")  # Hydra's, listed here for the help
+def run_study(words: Words = None) -> None:
     """Draw what is missing; summarise, draw figures, check claims, report."""
-    from simstudy.cli.application import run_application
-
-    return run_application(context.obj, overrides or [])
 
 
 @app.command()
@@ -130,66 +101,54 @@ def new(name: str) -> None:
 @app.command(name="list")
 def list_studies(context: typer.Context) -> None:
     """List the experiments and their questions."""
-    from simstudy.cli.status import list_experiments
-
-    print("\n".join(list_experiments(context.obj)))
+    files = experiment_files(context.obj.root)
+    width = max(map(len, files), default=0)
+    for name in sorted(files):
+        print(f"{name:{width}}  {question_of(files[name])}")
 
 
 @app.command()
-def status(context: typer.Context, overrides: Overrides = None) -> int:
-    """Show what is stored, published and missing; without a study: of all."""
-    from simstudy.cli.composition import is_word
-    from simstudy.cli.status import status_of_all, status_of_one
+def status(context: typer.Context, words: Words = None) -> int:
+    """Show what is stored and missing of a study, and its runs."""
+    from simstudy.cli.status import format_status
 
-    words = [text for text in overrides or [] if text != "all"]
-    if any(text.startswith("experiment=") or is_word(text) for text in words):
-        lines, ended = status_of_one(_run(context, words))
-    else:
-        lines, ended = status_of_all(context.obj, words)
-    print("\n".join(lines))
+    text, ended = format_status(_run(context, words))
+    print(text)
     return ended
 
 
 @app.command()
-def plan(context: typer.Context, overrides: Overrides = None) -> int:
+def plan(context: typer.Context, words: Words = None) -> None:
     """Show what a run would draw, or what precision.MEASURE=... costs."""
     from simstudy.cli.status import format_plan
     from simstudy.output.terminal import print_cost
 
-    run = _run(context, overrides)
+    run = _run(context, words)
     settings = run.settings
     if not settings.precision:
-        try:
-            print(format_plan(run))
-        except StoreError as error:  # a plan also shows why a run would be refused
-            print(f"refused  {error}")
-            return REFUSED
-        return 0
+        print(format_plan(run))
+        return
     cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
     print_cost(cost)
     n_over = int((cost["needed"] > settings.max_rep).sum())
     if n_over:
-        print(
-            f"max_rep={settings.max_rep} ends {n_over} of these scenarios before they are so "
-            "precise; allow more with max_rep=..."
-        )
-    return 0
+        print(f"max_rep={settings.max_rep} ends {n_over} of these scenarios before")
 
 
 @app.command()
-def why(context: typer.Context, overrides: Overrides = None) -> None:
+def why(context: typer.Context, words: Words = None) -> None:
     """Show what a study's numbers depend on."""
-    print(_run(context, overrides).study.depends_on().to_string())
+    print(_run(context, words).study.depends_on().to_string())
 
 
 @app.command()
-def summarize(context: typer.Context, overrides: Overrides = None) -> int:
+def summarize(context: typer.Context, words: Words = None) -> int:
     """Publish and print the stored blocks of a study, or a file of replicates."""
     from simstudy.cli.runs import publish_run
 
-    if names_file(overrides or [], context.obj):
-        return summarize_file(overrides or [])
-    run = _run(context, overrides)
+    if any(map(is_file, words or [])):
+        return summarize_file(words or [])
+    run = _run(context, words)
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
         result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
     return publish_run(run, result, in_full=True)
@@ -208,25 +167,17 @@ def verify(context: typer.Context, words: Words = None) -> int:
 
 
 @app.command()
-def replay(context: typer.Context, address: str, overrides: Overrides = None) -> None:
+def replay(context: typer.Context, address: str, words: Words = None) -> None:
     """Draw one replicate again and raise its error."""
-    from simstudy.engine.block import Address
-
-    if "=" in address:
-        raise ConfigError(
-            f"replay names no replicate: write its address, as failures.parquet has it, before "
-            f"{address}"
-        )
-    run = _run(context, overrides)
-    row = run.study.replay(Address.parse(address), run.settings.seed)
-    for name, value in row.items():
+    run = _run(context, words)
+    for name, value in run.study.replay(address, run.settings.seed).items():
         print(f"{name:24} {value}")
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
-def batch(context: typer.Context, overrides: Overrides = None) -> None:
+def batch(context: typer.Context, words: Words = None) -> None:
     """Print a Slurm script: an array of shares, and a job that joins them."""
-    print(batch_script(context.obj, overrides or []), end="")
+    print(batch_script(context.obj, words or []), end="")
 
 
 @app.command()
@@ -237,25 +188,20 @@ def index(
     """Write the index page of a folder of results."""
     from simstudy.output.formatting import relative_to_cwd
     from simstudy.output.report import write_index
-    from simstudy.store.files import translate_io_errors
 
-    results = place_of(folder) if folder else context.obj.root / RESULTS
+    results = place_of(folder) if folder else context.obj.root / "results"
     if not results.is_dir() or (results / "manifest.json").exists():
-        raise ConfigError(
-            f"{results} is not a folder with the results of several studies. Name one, as in "
-            f"simstudy index {RESULTS}"
-        )
-    with translate_io_errors(results):
-        print(relative_to_cwd(write_index(results)))
+        raise ConfigError(f"{results} is not a folder with the results of several studies")
+    print(relative_to_cwd(write_index(results)))
 
 
 @app.command()
-def protocol(context: typer.Context, overrides: Overrides = None) -> None:
+def protocol(context: typer.Context, words: Words = None) -> None:
     """Write a preregistration, before any data are drawn."""
     from simstudy.output.formatting import relative_to_cwd
     from simstudy.output.protocol import TEXT
 
-    run = _run(context, overrides)
+    run = _run(context, words)
     made = run.study.protocol(
         run.n_rep,
         run.settings.seed,
@@ -263,36 +209,30 @@ def protocol(context: typer.Context, overrides: Overrides = None) -> None:
         out=run.out,
         run="" if run.is_published else run.run_folder.name,
         about=run.module.__doc__ or "",
-        command=resume_command(run.project, "run", run.overrides),
+        command=run.project.resume_command("run", run.overrides),
         source=run.module.__file__,
     )
     print(f"{made!r}: {relative_to_cwd(run.run_folder / TEXT)}")
 
 
 @app.command()
-def clean(context: typer.Context, overrides: Overrides = None) -> None:
+def clean(context: typer.Context, words: Words = None) -> None:
     """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
     from simstudy.store.compaction import clean as remove_unused
 
-    words = [word for word in overrides or () if not word.startswith("delete=")]
-    deletes = {word for word in overrides or () if word not in words}
-    if deletes - {"delete=true", "delete=false"}:
-        raise ConfigError(f"{min(deletes)} is not allowed: delete must be true or false")
-    folder = _run(context, words).folder
+    deletes, rest = _taken("delete", words or ())
+    folder = _run(context, rest).folder
     unused = remove_unused(folder, dry_run=True, older_than=0.0)
-    if not unused.n_blocks:
-        print(f"nothing to delete: a run uses every block in {folder}")
-        return
-    print(f"used by no run: {_size_of(unused)} in {folder}")
-    old = remove_unused(folder, dry_run="delete=true" not in deletes)
-    if "delete=true" in deletes:
-        print(f"deleted: {_size_of(old)}, which were older than 7 days")
-    else:
-        print(f"older than 7 days: {_size_of(old)}; delete=true deletes these")
+    old = remove_unused(folder, dry_run=deletes != "true")
+    told = "deleted" if deletes == "true" else "older than 7 days (delete=true deletes these)"
+    for what, found in (("used by no run", unused), (told, old)):
+        print(f"{what}: {found.n_blocks:,} blocks ({found.n_bytes / 1e6:,.1f} MB)")
 
 
-def _size_of(removed: "Removed") -> str:
-    return f"{removed.n_blocks:,} blocks ({removed.n_bytes / 1e6:,.1f} MB)"
+def _taken(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """The last value of a setting among some words, and the other words."""
+    own = [word for word in words if word.startswith(f"{name}=")]
+    return "".join(own[-1:]).partition("=")[2], [word for word in words if word not in own]
 
 
 # ---------------------------------------------------------------- a Slurm script
@@ -313,26 +253,18 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     ConfigError
         If the number of jobs is missing, or the settings of the run are not allowed.
     """
-    from simstudy.cli.composition import compose_run
+    from simstudy.cli.settings import compose_run
 
-    given = [text for text in arguments if text.startswith("shares=")]
-    sbatch = [text for text in arguments if text.startswith("--")]
-    rest = [text for text in arguments if text not in (*given, *sbatch)]
-    if not given:
-        raise ConfigError(
-            "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
-            "of some minutes at least"
-        )
-    n_shares = given[-1].removeprefix("shares=")
-    if not n_shares.isdecimal() or int(n_shares) < 1:
-        raise ConfigError(f"shares={n_shares} is not allowed: write a number of jobs, 1 or more")
+    n_shares, rest = _taken("shares", arguments)
+    sbatch = [text for text in rest if text.startswith("--")]
+    rest = [text for text in rest if text not in sbatch]
+    if not n_shares:
+        raise ConfigError("batch needs the number of jobs, each of some minutes: write shares=N")
     run = compose_run(project, [*rest, f"join={n_shares}"])  # mistakes show before it is run
-    made_by = f"{project.command('batch')} {shlex.join(arguments)}"
-    is_script = project.script is not None
-    program = [str(project.root / "run.py")] if is_script else ["-m", "simstudy", "run"]
+    program = [str(project.root / "run.py")] if project.script else ["-m", "simstudy", "run"]
     values = {
         "name": run.name,
-        "made_by": " ".join(made_by.splitlines()),  # one line: it stands in a comment
+        "made_by": f"{project.command('batch')} {shlex.join(arguments)}",
         "folder": shlex.quote(str(Path.cwd())),
         "command": shlex.join([sys.executable, *program, *rest]),
         "shares": n_shares,
@@ -349,12 +281,8 @@ VALUES = ("truth", "df", "level", *SWITCHES)
 """Settings that may be numbers or switches; all others are names, or lists of names."""
 
 
-def names_file(arguments: Sequence[str], project: Project) -> bool:
-    """Whether the arguments of `summarize` name a file, and no experiment."""
-    return any(_is_file(text) and text not in project.experiments() for text in arguments)
-
-
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
+    """Whether a word of `summarize` names a file of replicates."""
     return "=" not in text and (Path(text).exists() or bool(Path(text).suffix))
 
 
@@ -379,7 +307,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     config = {"file": file, "measures": "all", **settings}
     config = {name: value for name, value in config.items() if name not in ("out", "name")}
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(file, **{"out": RESULTS, **settings})
+        result = from_file(file, **{"out": "results", **settings})
     command = f"simstudy summarize {shlex.join(arguments)}"
     result = Result(replace(result.details, repeat_command=command))
     return publish_and_print(result, result.folder, config=config, **outputs)
@@ -393,16 +321,16 @@ def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]
     ConfigError
         For an unknown setting, or one without a value.
     """
-    from simstudy.cli.composition import parse_overrides
+    from simstudy.cli.settings import parse_override
     from simstudy.external.from_frame import from_frame
 
-    files = [text for text in arguments if _is_file(text)]
+    files = [text for text in arguments if is_file(text)]
     settings: dict[str, Any] = dict(parse_words([t for t in arguments if t not in files]))
     known = [*list(inspect.signature(from_frame).parameters)[1:], *SWITCHES]
     for name, text in settings.items():
         if name not in known:
             raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
         if text[0] in "[{" or name in VALUES:
-            value = parse_overrides([f"{name}={text}"])[0].value()
+            value = parse_override(f"{name}={text}").value()
             settings[name] = list(map(str, value)) if isinstance(value, list) else value
     return files, settings

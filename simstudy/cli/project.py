@@ -3,13 +3,12 @@
 import ast
 import contextlib
 import importlib
-import os
-import re
 import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,9 +26,7 @@ from simstudy.options import read_settings as read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
 FOLDER = "experiments"
-RESULTS = "results"
 TEMPLATE = Path(__file__).parent / "template"
-FIRST_STUDY = "proportion_interval"
 COMMANDS = (
     "run", "new", "list", "status", "plan", "why", "batch", "summarize", "verify", "replay",
     "protocol", "index", "clean", "apply",
@@ -60,17 +57,22 @@ class Project:
 
     def command(self, verb: str) -> str:
         """The words before the settings; a project's script needs no verb to run."""
-        program = program_name(self.script)
-        return program if self.script and verb == "run" else f"{program} {verb}"
+        if self.script is None:
+            return f"simstudy {verb}"
+        path = Path(self.script).resolve()
+        shown = path.name if path.parent == Path.cwd() else str(path)
+        program = f"python {shlex.quote(shown)}"
+        return program if verb == "run" else f"{program} {verb}"
+
+    def resume_command(self, verb: str, arguments: Sequence[str]) -> str:
+        """The command that continues this one, without drawing stored blocks again."""
+        kept = [text for text in arguments if not text.lstrip("+").startswith("redraw=")]
+        return " ".join([self.command(verb), *map(shlex.quote, kept)])
 
     @property
     def conf(self) -> Path:
         """The folder of published settings and config overrides."""
         return self.root / "conf"
-
-    def experiments(self) -> list[str]:
-        """The names of the experiments, in order; none if there is no folder of experiments."""
-        return experiment_names(self.root) if (self.root / FOLDER).is_dir() else []
 
     def options(self, group: str) -> list[str]:
         """The names in a config group, of the project and the package."""
@@ -80,23 +82,21 @@ class Project:
         return sorted(found.union(own))
 
 
-def program_name(script: str | None) -> str:
-    """How to call a project's script from the current folder, or `simstudy`."""
-    if script is None:
-        return "simstudy"
-    path = Path(script).resolve()
-    is_here = os.path.exists(path.name) and os.path.samefile(path.name, path)
-    return f"python {path.name if is_here else shlex.quote(str(path))}"
+def parse_words(arguments: Sequence[str]) -> dict[str, str]:
+    """Values by name from NAME=VALUE words.
 
-
-def check_encoding(texts: Sequence[str]) -> None:
-    """Refuse arguments that are not valid text in the locale's encoding."""
-    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
-        raise ConfigError(
-            f"{' '.join(texts)} has letters that the locale's encoding, "
-            f"{sys.getfilesystemencoding()}, does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, "
-            "before the command"
-        )
+    Raises
+    ------
+    ConfigError
+        For a setting without a value.
+    """
+    values = dict[str, str]()
+    for text in arguments:
+        name, _, value = text.lstrip("+").partition("=")
+        if not value:
+            raise ConfigError(f"{text} has no value: leave {name} out, or write {name}=VALUE")
+        values[name] = value
+    return values
 
 
 # ---------------------------------------------------------------- experiments
@@ -153,7 +153,6 @@ def load_experiment(name: str, root: Path) -> ModuleType:
     sys.path[:0] = [] if str(root) in sys.path else [str(root)]
     dotted = ".".join(path.relative_to(root).with_suffix("").parts)  # workers can import it too
     with in_own_code(path, root, f"experiment={name} cannot be imported"):
-        _refuse_hidden(importlib.import_module(FOLDER), root)
         module = importlib.import_module(dotted)
     config = getattr(module, "Config", None)
     if not (hasattr(module, "study") and isinstance(config, type) and is_dataclass(config)):
@@ -188,16 +187,6 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
         raise BrokenExperimentError(text + "Mend that line, then run this again.") from error
 
 
-def _refuse_hidden(package: ModuleType, root: Path) -> None:
-    """Refuse a folder without `__init__.py` that a package of the same name hides."""
-    folders = [Path(part).resolve() for part in package.__path__]
-    if (root / FOLDER).resolve() not in folders:
-        raise ConfigError(
-            f"{root / FOLDER} is hidden by the package {FOLDER} in {folders[0]}: put an empty file "
-            f"__init__.py into {FOLDER}/, and load one project in a process."
-        )
-
-
 def _place(error: BaseException, path: Path, root: Path) -> str:
     """The file of the project, and its line, that raised an error."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -216,39 +205,28 @@ def lay_out(name: str) -> str:
     Raises
     ------
     ConfigError
-        If the name is not valid, the folder is not empty, or it cannot be written.
+        If the folder is not empty.
     """
     folder = Path(name)
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
-        raise ConfigError(
-            f"{name!r} is not a name for a project: use letters, digits, - and _, and begin with a "
-            f"letter or digit, for example simstudy new {near}"
-        )
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ConfigError(
             f"{folder} exists and is not empty, and nothing in it is to be overwritten. Choose "
             "another name, or move it away."
         )
-    try:
-        for path in sorted(TEMPLATE.rglob("*.txt")):
-            target = folder / path.relative_to(TEMPLATE).with_suffix("")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            text = path.read_text(encoding="utf-8").replace("{name}", name)
-            target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a "
-            "folder that you may write to."
-        ) from None
+    for path in sorted(TEMPLATE.rglob("*.txt")):
+        target = folder / path.relative_to(TEMPLATE).with_suffix("")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text(encoding="utf-8").replace("{name}", folder.name)
+        target.write_text(text, encoding="utf-8")
     return (
-        f"{name}/ holds a project with one study. Next: cd {name}, then "
-        f"simstudy run experiment={FIRST_STUDY}, and python -m pytest"
+        f"{name}/ holds a project with one study. Next: cd {shlex.quote(name)}, then "
+        f"simstudy run experiment=proportion_interval, and python -m pytest"
     )
 
 
 # ---------------------------------------------------------------- groups of experiments
 GROUPS_FOLDER = "group"
+MULTIRUN = ("-m", "--multirun")
 ALL = "all"  # the group that every project has: all of its experiments
 
 
@@ -258,7 +236,7 @@ def members(name: str, project: Project) -> list[str]:
     Raises
     ------
     ConfigError
-        If no group has this name, or its file is not valid.
+        If no group has this name.
     """
     if name == ALL:
         return experiment_names(project.root)
@@ -271,28 +249,12 @@ def read_group(name: str, project: Project) -> list[dict[str, Any]]:
     Raises
     ------
     ConfigError
-        If no group has this name, or its file names an experiment twice or one that does not exist.
+        If no group has this name.
     """
     known = project.options(GROUPS_FOLDER)
     if name not in known:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
-    where = f"conf/{GROUPS_FOLDER}/{name}.yaml"
-    parts: Any = read_settings(project.root / where).get("parts")
-    try:
-        names = [each for part in parts for each in part["experiments"] if part["title"]]
-    except (KeyError, TypeError):
-        raise ConfigError(
-            f"{where}: parts is {parts!r}: write a list, each with title and experiments, and page "
-            "if any"
-        ) from None
-    available = experiment_names(project.root)
-    for each in names:
-        if each not in available:
-            near = nearest(each, available)
-            raise ConfigError(f"{where}: no such experiment as {each}; {near}")
-        if (count := names.count(each)) > 1:
-            raise ConfigError(f"{where}: {each} is listed {count} times: leave it in one part")
-    return list(parts)
+    return list(read_settings(project.conf / GROUPS_FOLDER / f"{name}.yaml")["parts"])
 
 
 def default_group(project: Project) -> str:
@@ -315,10 +277,31 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
     """
     own = default_group(project)
     for name in sorted(project.options(GROUPS_FOLDER), key=lambda name: (name != own, name)):
-        with contextlib.suppress(ConfigError):
+        with contextlib.suppress(ConfigError, LookupError, TypeError):
             for place, part in enumerate(read_group(name, project), 1):
                 if experiment in part["experiments"]:
                     order = [place, part["experiments"].index(experiment) + 1]
                     page = part.get("page", "")
                     return {"group": name, "title": part["title"], "page": page, "order": order}
     return None
+
+
+def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
+    """Turn leading words into `experiment=`, and `all` into the experiments of the group.
+
+    Flags follow the overrides, since argparse takes no overrides after them.
+    """
+    rest = [text for text in arguments if text not in MULTIRUN and not text.startswith("group=")]
+    is_sweep = any(text in MULTIRUN for text in arguments)
+    names = list(takewhile(lambda text: "=" not in text and text[:1] not in "-~", rest))
+    known = project.options("experiment") if names else []
+    for word in set(names) - {*known, ALL}:
+        near = nearest(word, [*COMMANDS, *known])
+        raise ConfigError(f"{word!r} is no command and no experiment; {near}")
+    overrides = [text for text in rest if text[:1] == "~" or ("=" in text and text[0] != "-")]
+    flags = [text for text in rest[len(names) :] if text not in overrides]
+    if names == [ALL]:
+        groups = [text.partition("=")[2] for text in arguments if text.startswith("group=")]
+        names, is_sweep = members((groups or [default_group(project)])[-1], project), True
+    named = [f"experiment={','.join(names)}"] if names else []
+    return [*MULTIRUN[:1] * (is_sweep or len(names) > 1), *named, *overrides, *flags]

@@ -4,20 +4,20 @@ import pdb
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from simstudy.cli import signals
-from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, resume_command
+from simstudy.cli import ending
 from simstudy.cli.project import part_of
+from simstudy.cli.settings import Run
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
-from simstudy.errors import AlwaysFailsError, ConfigError, SimstudyError, describe
+from simstudy.errors import AlwaysFailsError, ConfigError, describe, nearest
 from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
-if TYPE_CHECKING:
-    from simstudy.cli.settings import Run
+PASSED_ON = ("figures", "report", "pdf", "n_jobs")  # settings that are options of `publish`
+MAX_MEASURES = 2  # measures in the table of a sweep
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Outcome:
         Mean estimate of the measure that `objective=` names. A callback then gets this number.
     warnings
         Warnings about the run's numbers.
+    estimates
+        The first measures over all scenarios, with their errors, as text.
     """
 
     status: int
@@ -46,10 +48,11 @@ class Outcome:
     seconds: float = 0.0
     objective: float | None = None
     warnings: tuple[str, ...] = ()
+    estimates: dict[str, str] = field(default_factory=dict)
 
 
 @host_signals_deferred()
-def carry_out(run: "Run", *, is_sweep: bool = False) -> Outcome:
+def carry_out(run: Run, *, is_sweep: bool = False) -> Outcome:
     """Draw and publish a study, or draw a share of it.
 
     Parameters
@@ -58,21 +61,14 @@ def carry_out(run: "Run", *, is_sweep: bool = False) -> Outcome:
         Whether the run is one of a sweep, which prints one line for each.
     """
     start = time.perf_counter()
-    try:
-        with signals.raising():
-            if run.settings.shard:
-                return Outcome(_draw_shard(run))
-            outcome = _draw_and_publish(run, is_sweep=is_sweep)
-            return replace(outcome, seconds=time.perf_counter() - start)
-    except SystemExit as ending:  # figures and claims are a user's own code
-        raise SimstudyError(
-            f"the study's own code ended the program ({describe(ending)}) in a measure, a derived "
-            "column, a claim or a scenario's exact(), so nothing was published. Raise an exception "
-            "there."
-        ) from None
+    with ending.raising():
+        if run.settings.shard:
+            return Outcome(_draw_shard(run))
+        outcome = _draw_and_publish(run, is_sweep=is_sweep)
+    return replace(outcome, seconds=time.perf_counter() - start)
 
 
-def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
+def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
     if run.settings.join and not run.settings.draw:
         from simstudy.cli.status import check_join
 
@@ -86,44 +82,54 @@ def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
             pdb.post_mortem(error.__cause__.__traceback__)
         raise
     status = publish_run(run, result, is_sweep=is_sweep)
-    warnings = (*warnings_of_measures(result), *result.outcome.warnings)
-    folder = str(run.run_folder)
-    outcome = Outcome(status, "", folder, objective=_objective(run, result), warnings=warnings)
+    outcome = Outcome(
+        status,
+        folder=str(run.run_folder),
+        objective=_objective(run, result),
+        warnings=(*warnings_of_measures(result), *result.outcome.warnings),
+        estimates=_first_estimates(result) if is_sweep else {},
+    )
     if run.settings.pdb and not result.failures.empty:
         _debug(run, str(result.failures["address"].iloc[0]))
     if not result.details.n_left:
         return outcome
     print(
         f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
-        f". To go on: {resume_command(run.project, 'run', run.overrides)}"
+        f". To go on: {run.project.resume_command('run', run.overrides)}"
     )
-    return replace(outcome, status=status or OUT_OF_TIME, reason="budget is spent")
+    return replace(outcome, status=status or ending.OUT_OF_TIME, reason="budget is spent")
 
 
-def _debug(run: "Run", address: str) -> None:
+def _debug(run: Run, address: str) -> None:
     """Draw a failed replicate again, and open the debugger where it raises its error."""
     try:
         run.study.replay(address, run.settings.seed)
     except Exception as error:
         print(f"{address} raised {describe(error)}; the debugger is at its line, and q leaves it")
         pdb.post_mortem(error.__traceback__)
-    else:
-        print(f"{address} raised no error: a column has no number (NaN) there")
 
 
-def _objective(run: "Run", result: Any) -> float | None:
+def _objective(run: Run, result: Any) -> float | None:
     """The mean estimate of the measure that `objective=` names."""
     name = run.settings.objective
     if name is None:
         return None
-    rows = result.summary[result.summary["measure"] == name]
-    if rows.empty:
-        known = ", ".join(dict.fromkeys(result.summary["measure"]))
-        raise ConfigError(f"objective={name} is no measure of {run.name}; it has {known}")
-    return float(rows["estimate"].mean())
+    found = result.summary.groupby("measure")["estimate"].mean()
+    if name not in found:
+        raise ConfigError(f"objective={name} is no measure; {nearest(name, found.index)}")
+    return float(found[name])
 
 
-def draw(run: "Run") -> Any:
+def _first_estimates(result: Any) -> dict[str, str]:
+    """The first measures over all scenarios, with their errors, as text."""
+    from simstudy.tables import in_words
+
+    known = result.summary.dropna(subset=["measure", "estimate"])
+    names = known["measure"].unique()[:MAX_MEASURES]
+    return {name: in_words(known[known["measure"] == name]) for name in names}
+
+
+def draw(run: Run) -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
     from simstudy.study.run import run as run_study
 
@@ -134,18 +140,18 @@ def draw(run: "Run") -> Any:
         return run_study(run.study, RunOptions.read(run.study, given))
 
 
-def _draw_shard(run: "Run") -> int:
+def _draw_shard(run: Run) -> int:
     """Draw a share of the blocks, and publish nothing."""
     done, share = draw(run).outcome, run.settings.share or ()
     print(
         f"shard {'/'.join(map(str, share))}: {done.n_blocks} blocks computed; "
         "run without shard=... to summarise"
     )
-    return FAILED if done.n_failed else 0
+    return ending.FAILED if done.n_failed else 0
 
 
 # ---------------------------------------------------------------- publishing
-def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: bool = False) -> int:
+def publish_run(run: Run, result: Any, *, is_sweep: bool = False, in_full: bool = False) -> int:
     """Publish the result of a run, and print it; returns the exit status.
 
     Parameters
@@ -156,12 +162,12 @@ def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: boo
     settings = run.settings
     for name in result.details.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    with signals.raising(False):
+    with ending.raising(False):
         return publish_and_print(
             result,
             run.run_folder,
-            name=run.label if is_sweep else "",
-            replay=lambda at: resume_command(run.project, "replay", [at, *run.overrides]),
+            name=" ".join(run.overrides) if is_sweep else "",
+            replay=lambda at: run.project.resume_command("replay", [at, *run.overrides]),
             claims=run.is_published or settings.claims,
             in_full=in_full,
             progress=settings.progress,
@@ -169,11 +175,8 @@ def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: boo
             config=run.record,
             module_file=run.module.__file__,
             sources=run.sources,
-            figures=settings.figures,
-            report=settings.report,
-            pdf=settings.pdf,
-            n_jobs=settings.n_jobs,
-            command=resume_command(run.project, "run", run.overrides),
+            **{name: getattr(settings, name) for name in PASSED_ON},
+            command=run.project.resume_command("run", run.overrides),
             part=part_of(run.name, run.project),
         )
 
@@ -225,4 +228,4 @@ def publish_and_print(
         reports = [path for path in published.files if path.name == REPORT]
         lines = [*published.answer, *(f"report: {relative_to_cwd(page)}" for page in reports)]
         print("\n".join(lines))
-    return FAILED if result.n_failed or published.failed else 0
+    return ending.FAILED if result.n_failed or published.failed else 0

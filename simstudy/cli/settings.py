@@ -1,22 +1,70 @@
-"""The settings of a run on the command line, and their checks."""
+"""The settings of a run: composed by Hydra, checked and typed, with the study they declare."""
 
+import copy
+import difflib
+import logging
+import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
-from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
-from simstudy.errors import ConfigError, StoreError
-from simstudy.options import build, format_setting, option, plain
-from simstudy.remote import Place, place_of
-from simstudy.study.run_options import RunOptions, read_seconds
+from hydra import compose, initialize_config_dir
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from yaml import YAMLError
 
+from simstudy.cli.project import (
+    PACKAGE_CONF,
+    Project,
+    experiment_files,
+    in_own_code,
+    load_experiment,
+    read_settings,
+    with_experiments,
+)
+from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
+from simstudy.options import build, format_setting, option, option_help, plain
+from simstudy.remote import Place, place_of
+from simstudy.study.run_options import RunOptions
+
+VERSION_BASE = "1.3"
+FULL_ERROR = "HYDRA_FULL_ERROR"
+COMPOSING_ERRORS = (
+    HydraException, OmegaConfBaseException, YAMLError,
+    ValueError, TypeError, LookupError, RuntimeError,
+)  # fmt: skip
+"""Errors of Hydra, its plugins, OmegaConf and YAML, which raise Python's own, too."""
+MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
+MAX_NAME_LENGTH = 100  # characters of a folder's name
+PUBLISHED = "paper"  # the scale of the published results
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
     "join", "draw", "shard", "figures", "pdf", "pdb", "report", "progress", "claims", "objective",
     "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
+HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
+Draw what is missing; summarise, draw figures, check claims, write a report.
+
+Settings:
+{settings}
+
+{options}Groups (choose with GROUP=NAME):
+$APP_CONFIG_GROUPS
+Hydra's own flags: --hydra-help; settings as composed: --cfg job.
+"""
 
 
 @dataclass
@@ -24,7 +72,9 @@ class Settings(RunOptions):
     """The settings of a run, without those of the experiment."""
 
     progress: bool = option("show progress", default=True)
-    precision: dict[str, Any] = field(default_factory=dict)
+    precision: dict[str, Any] = option(
+        "standard errors to reach, as precision.MEASURE=0.005 or 2%", default={}
+    )
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
     draw: bool = option("with join: draw what is missing, however much it is", default=False)
     figures: bool = option("draw the figures", default=True)
@@ -37,34 +87,7 @@ class Settings(RunOptions):
     )
 
 
-MAX_NAME_LENGTH = 100  # characters of a folder's name
 NAMES = [each.name for each in fields(Settings) if each.init and each.name != "backend_options"]
-
-
-def check_settings(settings: Settings) -> None:
-    """Check settings that depend on each other.
-
-    Raises
-    ------
-    ConfigError
-        If they do not go together.
-    """
-    if not isinstance(settings.precision, Mapping):
-        raise ConfigError(
-            f"precision={format_setting(settings.precision)} names no measure: write "
-            "precision.MEASURE=0.005"
-        )
-    for name in ("shard", "precision"):
-        if settings.join and getattr(settings, name):
-            raise ConfigError(
-                f"join={settings.join} with {name}: the run that joins shares draws no share, "
-                f"and has a fixed n_rep. Leave {name} out."
-            )
-    read_seconds(settings.budget)
-
-
-# ---------------------------------------------------------------- scales and backends
-PUBLISHED = "paper"  # the scale of the published results
 
 
 @dataclass
@@ -82,51 +105,6 @@ class Scale:
         return min(filter(None, (by_factor, self.n_rep)), default=published)
 
 
-def read_scale(values: Any, name: str) -> Scale:
-    """Read a scale; its default folder has its name.
-
-    Raises
-    ------
-    ConfigError
-        With the key and the value.
-    """
-    out = "results" if name == PUBLISHED else f"results/{name}"
-    return build(Scale, {"out": out} | _stated(values, "scale"), prefix="scale.")
-
-
-def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
-    """Read a backend's name and options.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such backend.
-    """
-    from simstudy.engine.workers import check_backend
-
-    package = read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml")
-    options = package | _stated(values, "backend")
-    backend = options.pop("name", None)
-    if not isinstance(backend, str):
-        raise ConfigError(
-            f"conf/backend/{name}.yaml has no name: write name: and the kind of backend, or "
-            "module:Class"
-        )
-    check_backend(backend)
-    return backend, options
-
-
-def _stated(values: Any, group: str) -> dict[str, Any]:
-    """The keys that a file sets to a value."""
-    if values is None or isinstance(values, Mapping):
-        return {key: value for key, value in (values or {}).items() if value is not None}
-    raise ConfigError(
-        f"{group}={format_setting(values)} is no group of settings: choose a file of "
-        f"conf/{group}/ with {group}=NAME"
-    )
-
-
-# ---------------------------------------------------------------- a run
 @dataclass(frozen=True)
 class Run:
     """A study with the settings of one run.
@@ -156,8 +134,6 @@ class Run:
     interpolated
         Options that were composed from others or from the environment, with their text. Files and
         folders show that text or a hash, never the value, which may be a secret.
-    environment
-        Digests of all settings, as text and as values, if some were composed so.
     """
 
     name: str
@@ -170,9 +146,8 @@ class Run:
     sources: str
     project: Project
     overrides: tuple[str, ...]
-    differences: Mapping[str, Any] = field(default_factory=dict)
-    interpolated: Mapping[str, Any] = field(default_factory=dict)
-    environment: str = ""
+    differences: Mapping[str, Any]
+    interpolated: Mapping[str, Any]
 
     @property
     def folder(self) -> Place:
@@ -182,7 +157,7 @@ class Run:
     @property
     def run_folder(self) -> Place:
         """The folder of this run's outputs: the study's own, or one named after what differs."""
-        if not self.differences:
+        if self.is_published:
             return self.folder
         from simstudy.provenance.scenario_id import short_hash
         from simstudy.store.runs import RUNS
@@ -192,29 +167,11 @@ class Run:
             is_secret = name.removeprefix("experiment.") in self.interpolated
             text = short_hash(str(value), 8) if is_secret else format_setting(value)
             shown.append(f"{name}={text}")
-        return self.folder / RUNS / short_name(",".join(shown))
-
-    def beside_other_environments(self) -> "Run":
-        """The same run; in a folder of its own if its folder has results of another environment."""
-        from simstudy.store.runs import read_manifest
-
-        if not self.environment:
-            return self
-        try:
-            config = (read_manifest(self.run_folder) or {}).get("config")
-        except StoreError:
-            return self
-        stored = str(config.get("environment", "")) if isinstance(config, Mapping) else ""
-        text, _, values = self.environment.partition("-")
-        if stored.partition("-")[0] != text or stored == self.environment:
-            return self
-        return replace(self, differences={**self.differences, "environment": values})
-
-    @property
-    def label(self) -> str:
-        """The overrides that say which run of a sweep this is."""
-        silent = SILENT - {"experiment"}
-        return " ".join(text for text in self.overrides if setting_of(text) not in silent)
+        text = ",".join(shown)
+        name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
+        if name != text or len(name) > MAX_NAME_LENGTH:  # a long or unusual one ends with a hash
+            name = f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
+        return self.folder / RUNS / name
 
     @property
     def is_published(self) -> bool:
@@ -225,41 +182,280 @@ class Run:
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
         made_by = {"experiment": self.name, **plain(asdict(self.config)), **self.interpolated}
-        made_by |= {"environment": self.environment} if self.environment else {}
         until = {"precision": self.settings.precision, "at_least": self.n_rep}
         return made_by | (until if self.settings.precision else {})
 
 
+# ---------------------------------------------------------------- the words of a command
 def setting_of(override: str) -> str:
     """The name of the setting that an override sets."""
     return override.lstrip("+").partition("=")[0]
 
 
-def short_name(text: str) -> str:
-    """A text as a folder's name; a long or unusual one ends with a hash."""
-    name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
-    if name == text and len(name) <= MAX_NAME_LENGTH:
-        return name
-    from simstudy.provenance.scenario_id import short_hash
-
-    return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
+def parse_override(text: str) -> Override:
+    """Parse an override with Hydra's grammar."""
+    with errors_in_one_line():
+        return OverridesParser.create().parse_override(text)
 
 
-# ---------------------------------------------------------------- commands on files
-def parse_words(arguments: Sequence[str]) -> dict[str, str]:
-    """Values by name from NAME=VALUE words.
+def typed_overrides(hydra: Any) -> list[str]:
+    """The overrides of a run as typed, with their interpolations: values may be secrets."""
+    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    return list(typed)
+
+
+# ---------------------------------------------------------------- Hydra's side
+@contextmanager
+def hydra_process(argv: Sequence[str] | None = None) -> Iterator[None]:
+    """Context for Hydra: its globals, `sys.argv` and handlers of logs are restored at its end.
+
+    Parameters
+    ----------
+    argv
+        The command line that Hydra's main function reads. Default: that of the process.
+    """
+    Plugins.instance().register(PackageSettings)  # plugins add to the store what has to stay
+    in_use, store = GlobalHydra.instance().hydra, ConfigStore.instance().repo
+    before, full_error = sys.argv, os.environ.get(FULL_ERROR)
+    handlers = [*logging.root.handlers]
+    ConfigStore.instance().repo = copy.deepcopy(store) | {"experiment": {}}
+    GlobalHydra.instance().clear()
+    sys.argv = list(argv or sys.argv)
+    os.environ[FULL_ERROR] = "1"  # Hydra raises errors instead of printing them and exiting
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra, ConfigStore.instance().repo = in_use, store
+        sys.argv, logging.root.handlers[:] = before, handlers
+        os.environ.pop(FULL_ERROR)
+        os.environ.update({} if full_error is None else {FULL_ERROR: full_error})
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """Context that turns any error of composing into a ConfigError of one line."""
+    try:
+        yield
+    except SimstudyError:
+        raise
+    except COMPOSING_ERRORS as error:
+        raise ConfigError(first_line(error)) from None
+
+
+def first_line(error: BaseException) -> str:
+    """An error of composing in one line, with its cause or the nearest name."""
+    cause = error.__cause__
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
+        known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
+        options = known.get("experiment") if cause.full_key == cause.key else None
+        if isinstance(options, DictConfig) and cause.key in options:
+            return f"{cause.key} is not a setting; did you mean 'experiment.{cause.key}'?"
+        return f"{cause.full_key} is not a setting; {nearest(cause.key, map(str, known))}"
+    if isinstance(error, MissingConfigException) and (name := str(error.missing_cfg_file)):
+        if "submitit" in name:  # which the launcher `slurm` is made of
+            return "hydra-submitit-launcher is not installed: pip install 'simstudy[slurm]'"
+        if error.options:
+            group, _, name = name.rpartition("/")
+            return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
+    if not isinstance(error, HydraException | OmegaConfBaseException):
+        return describe(error)
+    given = error.override if isinstance(error, OverrideParseException) else None
+    return in_one_line(": ".join(str(each) for each in (given, error, cause) if each))
+
+
+class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
+    """Puts the package's settings behind the project's.
+
+    Registered by our own command only: a module in `hydra_plugins` would act in every Hydra
+    application of the environment.
+    """
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Append the package's folder of settings."""
+        search_path.append(provider="simstudy", path=f"file://{PACKAGE_CONF}")
+
+
+def register(project: Project, arguments: Sequence[str] = (), *, program: str = "") -> None:
+    """Register with Hydra the package's settings, help and experiments.
+
+    The node `experiment` is open, since a file may leave options to the defaults of `Config`, which
+    checks the names.
+
+    Parameters
+    ----------
+    arguments
+        The arguments of the command, whose experiments are imported.
+    program
+        The command, for the help text.
+    """
+    store, defaults = ConfigStore.instance(), Settings()
+    out = next((text[4:] for text in arguments if re.fullmatch(r"out=[\w./-]+", text)), "results")
+    content = {n: getattr(defaults, n) for n in NAMES if n != "backend"}
+    node = OmegaConf.create(content | {"experiment": {}})
+    OmegaConf.set_struct(node.experiment, False)
+    OmegaConf.set_struct(node.precision, False)  # keys are names of measures
+    node.hydra = {"sweep": {"dir": f"{out}/sweeps/${{now:%Y-%m-%d_%H-%M-%S}}"}}
+    store.store(name="settings", node=node)
+    files = experiment_files(project.root)
+    words = re.findall(r"[\w-]+", " ".join(t for t in arguments if t.startswith("experiment=")))
+    named = [name for name in files if name in words or "glob" in words]
+    modules = {name: load_experiment(name, project.root) for name in named}
+    template = _help(modules, program)
+    store.store(
+        group="hydra/help", name="simstudy", node={"app_name": "simstudy", "template": template}
+    )
+    for name in files:
+        if not (project.conf / "experiment" / f"{name}.yaml").exists():
+            module = modules.get(name)
+            own = asdict(_read_config(module, None, project)) if module else {}
+            store.store(group="experiment", name=name, node=own)
+
+
+def _help(modules: Mapping[str, Any], program: str) -> str:
+    """The text of --help: settings, and the options of the experiments that are named."""
+    settings = "\n".join(f"  {name:14} {text}" for name, text in option_help(Settings))
+    options = ""
+    for name, module in modules.items():
+        own = [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
+        options += f"Options of {name}:\n" + "\n".join(own) + "\n\n"
+    text = HELP_TEMPLATE.format(program=program, settings=settings, options=options)
+    return text.replace("${", "\\${")
+
+
+def config_location(project: Project) -> tuple[str, str]:
+    """Folder and name of the primary config: the project's, or the package's."""
+    if (project.conf / "config.yaml").is_file():
+        return str(project.conf), "config"
+    return str(project.conf if project.conf.is_dir() else PACKAGE_CONF), "simstudy"
+
+
+def compose_run(project: Project, arguments: Sequence[str]) -> Run:
+    """Compose one run through Hydra's compose API.
+
+    Parameters
+    ----------
+    arguments
+        Overrides as typed; a leading word names an experiment.
 
     Raises
     ------
     ConfigError
-        For a setting without a value, or given twice.
+        In one line, for anything that cannot be composed or is not allowed.
     """
-    values = dict[str, str]()
-    for text in arguments:
-        name, _, value = text.lstrip("+").partition("=")
-        if name in values:
-            raise ConfigError(f"{name} is given twice: {name}={values[name]} and {text}")
-        if not value:
-            raise ConfigError(f"{text} has no value: leave {name} out, or write {name}=VALUE")
-        values[name] = value
-    return values
+    with errors_in_one_line():
+        overrides = with_experiments(arguments, project)
+    if overrides[:1] == ["-m"]:
+        raise ConfigError("this command takes one experiment: write experiment=NAME")
+    with hydra_process(), errors_in_one_line():
+        register(project, overrides)
+        folder, name = config_location(project)
+        with initialize_config_dir(folder, version_base=VERSION_BASE):
+            config = compose(name, overrides, return_hydra_config=True)
+        return resolve(config, config.hydra, project)
+
+
+# ---------------------------------------------------------------- our side
+def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
+    """Check types and ranges of all settings, and declare the study.
+
+    Parameters
+    ----------
+    config
+        The composed settings.
+    hydra
+        Hydra's own settings: the overrides, the chosen file of each group, and the folder that a
+        relative `out` starts from (`hydra.job.chdir` changes the current one).
+    """
+    from simstudy.provenance.modules import sources_digest
+    from simstudy.study.run_options import check_n_blocks
+
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    values: dict[str, Any] = OmegaConf.to_container(own, resolve=True)  # type: ignore[assignment]
+    texts: dict[str, Any] = OmegaConf.to_container(own)  # type: ignore[assignment]
+    choices = hydra.runtime.choices
+    if not choices.get("experiment"):
+        known = ", ".join(project.options("experiment")) or "none"
+        raise ConfigError(f"no experiment is named: write experiment=NAME; available: {known}")
+    name = str(choices["experiment"])
+    module = load_experiment(name, project.root)
+    own_config = _read_config(module, values.pop("experiment", None), project)
+    folder = "results" if choices["scale"] == PUBLISHED else f"results/{choices['scale']}"
+    stated = {key: value for key, value in (values.pop("scale") or {}).items() if value is not None}
+    scale = build(Scale, {"out": folder} | stated, prefix="scale.")
+    settings = _read_settings(values, choices["backend"])
+    study = make_study(module, own_config, project.root)
+    n_rep = settings.n_rep or scale.replicates(study.n_rep)
+    check_n_blocks(n_rep, study.block_size)
+    out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
+    if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
+        out = str(Path(hydra.runtime.cwd) / out)
+    options = texts.get("experiment") or {}
+    interpolated = {key: text for key, text in options.items() if "${" in str(text)}
+    differences = _differences(own_config, settings, hydra, project)
+    if "${oc.env" in str(texts):  # another environment does not replace these results
+        differences |= {key: getattr(own_config, key) for key in interpolated}
+    sources = sources_digest(module.__file__)  # they may be edited during the run
+    return Run(
+        name, module, own_config, study, settings, n_rep, out, sources, project,
+        tuple(typed_overrides(hydra)), differences, interpolated,
+    )  # fmt: skip
+
+
+def _read_config(module: Any, values: Any, project: Project) -> Any:
+    """Make and check the options of an experiment."""
+    with in_own_code(Path(module.__file__), project.root, "Config cannot be made"):
+        return build(module.Config, values or {}, prefix="experiment.")
+
+
+def _read_settings(values: Mapping[str, Any], backend: str) -> Settings:
+    """Check the settings of a run; a wrong backend is refused before anything is drawn."""
+    from simstudy.engine.workers import check_backend
+
+    for key in values.keys() - {*NAMES, "backend"}:  # other keys are variables for interpolation
+        if near := difflib.get_close_matches(key, NAMES, n=1, cutoff=MISSPELT):
+            raise ConfigError(f"{key} is not a setting; did you mean {near[0]!r}?")
+    options = read_settings(PACKAGE_CONF / "backend" / f"{backend}.yaml")
+    stated = values.get("backend") or {}
+    options |= {key: value for key, value in stated.items() if value is not None}
+    kind = str(options.pop("name", None))
+    check_backend(kind)
+    given = {key: value for key, value in values.items() if key in NAMES}
+    return build(Settings, given | {"backend": kind, "backend_options": options})
+
+
+def _differences(
+    config: Any, settings: Settings, hydra: DictConfig, project: Project
+) -> dict[str, Any]:
+    """The overrides of a run that may move numbers: they name its folder.
+
+    An option of the experiment with the name of a setting is named `experiment.NAME`. Another
+    primary config (`--config-name`) counts as an override.
+    """
+    options, known = asdict(config), {name: getattr(settings, name) for name in NAMES}
+    found = dict[str, Any]()
+    for each in map(parse_override, typed_overrides(hydra)):
+        name = each.key_or_group
+        option = name.removeprefix("experiment.")
+        if name in SILENT:
+            continue
+        if option != name and option in options:
+            found[name if option in NAMES else option] = options[option]
+        else:
+            found[name] = "" if each.is_delete() else known.get(name, each.value())
+    used = hydra.job.config_name
+    return found if used == config_location(project)[1] else found | {"config": used}
+
+
+def make_study(module: Any, config: Any, root: Path) -> Any:
+    """Call `study(config)`; its errors name their line."""
+    from simstudy.study import Study
+
+    with in_own_code(Path(module.__file__), root, "study(config) cannot be made"):
+        study = module.study(config)
+        if isinstance(study, Study):
+            _ = study.plan().keys  # fails for a scenario that is no dataclass
+            return study
+    raise ConfigError(
+        f"{Path(module.__file__).relative_to(root)}: study(config) returned {study!r}, and must "
+        "return a Study: end it with return Study(...)."
+    )

@@ -1,9 +1,9 @@
 """The command that verifies published folders."""
 
-import ast
+import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,14 @@ from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
 from simstudy.options import build, option
 from simstudy.remote import Place, place_of
 
-OWN = (
-    "experiment",
-    "precision",
-    "at_least",
-)  # settings in a manifest that are not options
+NO_OPTIONS = ("experiment", "precision", "at_least")  # settings in a manifest
 
 
 @dataclass
 class Verify:
     """The settings of a verification."""
 
-    share: str = option("share of the groups to draw again", default="1%")
+    share: float = option("share of the groups to draw again", default=0.01, above=0, at_most=1)
     budget: str = option("time after which no further group is begun", default="5m")
     seed: int | None = option("seed of the choice of groups (default: a fresh one)", at_least=0)
     n_jobs: int | None = option("number of workers")
@@ -38,33 +34,28 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
     ConfigError
         For a word that is neither a folder nor an experiment, or a setting that is not allowed.
     """
+    import yaml
+
     from simstudy.output.verify import DIFFERS, verify
     from simstudy.study.run_options import read_seconds
 
-    folders = [word for word in words if "=" not in word or "/" in word.partition("=")[0]]
-    folders += [word for word in words if word not in folders and Path(word).is_dir()]
-    given = dict(word.split("=", 1) for word in words if word not in folders)
-    own = Verify.__dataclass_fields__
-    settings = build(Verify, {name: given[name] for name in given if name in own})
-    where = {name: _value(text) for name, text in given.items() if name not in own}
-    if not folders:
+    named = [word for word in words if "=" not in word or "/" in word.partition("=")[0]]
+    given = dict(word.split("=", 1) for word in words if word not in named)
+    own = {name: given.pop(name) for name in Verify.__dataclass_fields__ if name in given}
+    if percent := re.fullmatch(r"(\d+\.?\d*)%", own.get("share", "")):
+        own["share"] = f"{float(percent[1]) / 100}"
+    settings = asdict(build(Verify, own))
+    settings["budget"] = read_seconds(settings["budget"])
+    where = {name: yaml.safe_load(text) for name, text in given.items()}  # factors of a number
+    if not named:
         raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
-    named, ended = [each for word in folders for each in _folders(project, word)], set[int]()
-    for folder in named:
+    folders, ended = [each for word in named for each in _folders(project, word)], set[int]()
+    for folder in folders:
         try:
             study, why_not = _study_of(project, folder)
-            found = verify(
-                folder,
-                study,
-                share=_share(settings.share),
-                budget=read_seconds(settings.budget) or 0.0,
-                seed=settings.seed,
-                n_jobs=settings.n_jobs,
-                figures=settings.figures,
-                **where,
-            )
+            found = verify(folder, study, **settings, **where)
         except SimstudyError as error:
-            if len(named) == 1:
+            if len(folders) == 1:
                 raise
             print(f"{folder}: {error}", file=sys.stderr, flush=True)
             ended.add(DIFFERS)
@@ -73,31 +64,6 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
         print(found, flush=True)
         ended.add(found.status)
     return DIFFERS if DIFFERS in ended else max(ended)
-
-
-def _share(text: str) -> float:
-    """Read a share such as 1% or 0.01.
-
-    Raises
-    ------
-    ConfigError
-        If it is none above 0 and up to 1.
-    """
-    try:
-        share = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise ConfigError(f"share={text} is not allowed: it must be above 0 and up to 100%")
-    return share
-
-
-def _value(text: str) -> Any:
-    """A factor's value: a number, True, a text."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _folders(project: Project, word: str) -> list[Place]:
@@ -119,7 +85,7 @@ def _study_of(project: Project, folder: Place) -> tuple[Any, str]:
     It is None if there is none, or if a library is missing, with what is said then: the folder's
     files and its summary can be checked without it.
     """
-    from simstudy.cli.composition import make_study
+    from simstudy.cli.settings import make_study
     from simstudy.store.runs import read_manifest
 
     manifest = read_manifest(folder) or {}
@@ -127,7 +93,7 @@ def _study_of(project: Project, folder: Place) -> tuple[Any, str]:
     name = str(config.get("experiment") or manifest.get("study", ""))
     if name not in project.options("experiment"):
         return None, ""
-    options = {key: value for key, value in config.items() if key not in OWN}
+    options = {key: value for key, value in config.items() if key not in NO_OPTIONS}
     try:
         module = load_experiment(name, project.root)
         chosen = build(module.Config, options, prefix="experiment.")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
-from simstudy.cli.exit_status import FAILED
+from simstudy.cli.ending import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.design.plan import number_properties
 from simstudy.errors import NotHereError

@@ -120,10 +120,6 @@ def test_help_of_a_method_has_its_settings_and_an_example(name, said):
         (["accuracy", "scores.csv", "alhpa=.1"], "alhpa is not a setting; did you mean 'al"),
         (["accuracy", "scores.csv", "alpha=a"], "alpha=a is not allowed: chance that an unchanged"),
         (["accuracy", "scores.csv", "theta="], "theta= has no value: leave theta out"),
-        (
-            ["accuracy", "scores.csv", "alpha=.1", "alpha=.2"],
-            "alpha is given twice: alpha=.1 and alpha=.2",
-        ),
         (["loo", "tasks.csv"], "y=y: tasks.csv has no such column"),
         (["loo", "tasks.csv", "y=n"], "tasks.csv, row 2: n is blank or missing"),
         (["regression-trial", "plan", "scores.csv", "y=old"], "prediction=prediction: scores.csv"),

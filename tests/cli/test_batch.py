@@ -137,8 +137,8 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
-        (["shares=0"], "shares=0 is not allowed: "),
+        ([], "batch needs the number of jobs"),
+        (["shares=0"], "join=0 is not allowed: "),
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
         (["shares=2", "missing=true"], "missing is not a setting; "),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),

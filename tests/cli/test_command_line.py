@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simstudy.cli import runs
-from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
+from simstudy.cli.ending import OUT_OF_TIME, REFUSED
 from simstudy.cli.project import experiment_names
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.errors import DiskFullError, SchedulerLostError

@@ -4,7 +4,6 @@ import pytest
 
 from simstudy.cli.application import with_experiments
 from simstudy.cli.project import Project, default_group, experiment_names, members, part_of
-from simstudy.cli.status import list_experiments, status_of_all
 from simstudy.errors import ConfigError
 from tests.cli.projects import write
 from tests.support import ROOT
@@ -67,55 +66,9 @@ def test_a_group_that_does_not_exist_is_refused(project):
         meant(project, "all", "group=our")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            f"{TWO}    experiments: [e]\n",
-            "ours.yaml: no such experiment as e; available: a, b, c, d",
-        ),
-        (f"{TWO}    experiments: [a]\n", "ours.yaml: a is listed 2 times: leave it in one part"),
-        (TWO, "write a list, each with title and experiments"),
-        ("parts: [a, b]\n", "ours.yaml: parts is ['a', 'b']: write a list, each with"),
-        ("titel: x\n", "ours.yaml: parts is None: write a list, each with title and experiments"),
-    ],
-)
-def test_a_file_that_cannot_be_meant_so_is_refused(project, text, said):
-    (project.conf / "group" / "ours.yaml").write_text(text)
-    with pytest.raises(ConfigError) as refused:
-        members("ours", project)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_the_list_has_what_is_published(project):
-    write(project.root, {"results/a/manifest.json": '{"replicates": 2000}'})
-    lines = list(list_experiments(project))
-    assert [line.split()[0] for line in lines] == list(NAMES)
-    assert lines[0].split() == ["a", "Is", "it", "a?"]
-
-
 def test_every_experiment_of_this_project_is_in_one_group():
     here = Project(ROOT, "run.py")
     grouped = [name for group in here.options("group") for name in members(group, here)]
     assert sorted(grouped) == experiment_names(ROOT)
     assert default_group(here) == "documents"
     assert members("documents", here)[:2] == ["two_stage", "trial_outcomes"]
-
-
-def test_status_of_all_reads_what_lies_in_folders_and_imports_nothing(project):
-    """The experiments of this project cannot be run."""
-    manifest = '{"replicates": 2000, "scenarios": 2, "failed_replicates": 3}'
-    write(project.root, {"results/a/manifest.json": manifest, "results/b/replicates/x.parquet": ""})
-    out = f"out={project.root / 'results'}"
-    lines, status = status_of_all(project, [out])
-    assert [line.split("  ")[1] for line in lines] == [
-        "published: 2,000 replicates in 2 scenarios, 3 of them failed; replicates not in this copy",
-        "not published; replicates are stored",
-        "nothing",
-        "nothing",
-    ]
-    assert status == 3
-    assert [line[0] for line in status_of_all(project, [out, "group=also"])[0]] == ["b", "c"]
-    with pytest.raises(ConfigError, match="was given seed: name a study"):
-        status_of_all(project, ["seed=1"])

@@ -47,7 +47,7 @@ LINES = [
 ]
 PLUGIN = """
 from hydra.core.plugins import Plugins
-from simstudy.cli.composition import PackageSettings as Base
+from simstudy.cli.settings import PackageSettings as Base
 class PackageSettings(Base):
     pass
 """

@@ -18,17 +18,12 @@ import pytest
 from hydra import initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 
 from tests.cli.projects import STUDY, give, inside, write
 from tests.guarantees.content import slow_but
 from tests.support import ROOT
 
 QUIET = "figures=false report=false progress=false backend=inline"
-LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(  # 9^9 values
-    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-)
 FILES = {
     "experiments/__init__.py": "",
     "experiments/fine.py": '"""Is it fine?"""\n'
@@ -51,8 +46,6 @@ FILES = {
     "conf/experiment/tabs.yaml": "n_obs:\n\t- 5\n",
     "experiments/python.py": STUDY.replace("fine", "python"),
     "conf/experiment/python.yaml": "n_obs: !!python/object/apply:os.getcwd []\n",
-    "experiments/laughs.py": STUDY.replace("fine", "laughs"),
-    "conf/experiment/laughs.yaml": LAUGHS,
     "experiments/other.py": '"""Is it other?"""\n' + STUDY.replace("fine", "other"),
     "conf/config.yaml": "defaults: [simstudy, _self_]\n",
     "conf/scale/tiny.yaml": "times: 0.2\n",
@@ -142,7 +135,7 @@ SHOWN = [  # nothing is drawn
     Line("--info defaults", prints="Defaults List"),
     Line("--info defaults-tree", prints="Defaults Tree"),
     Line("--info plugins", prints="Sweeper:"),
-    Line("--info searchpath", prints="pkg://simstudy.cli.conf"),
+    Line("--info searchpath", prints="simstudy/cli/conf"),
     Line("--help", prints="summarize", fine=False),
     Line("run --help", prints="n_rep", fine=False),
     Line("--help", prints="experiment.n_obs"),
@@ -157,7 +150,7 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "'seed=range(1,4)' n_rep=60": 3,
     "'experiment.n_obs=[5],[10]'": 2,
     "scale=paper,tiny": 2,
-    "'experiment=glob(*,exclude=[quick,torn,tabs,python,laughs])' n_rep=60": 2,
+    "'experiment=glob(*,exclude=[quick,torn,tabs,python])' n_rep=60": 2,
     "seed=1,2 n_rep=60,70": 4,
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept2 'hydra.sweep.subdir=${hydra:job.num}'": 2,
     "hydra.mode=MULTIRUN seed=1,2 n_rep=60": 2,
@@ -181,17 +174,17 @@ REFUSED = {  # in one line that names it; `test_refusals.py` and `test_slips.py`
     "experiment=fine experiment.shift=10": ("shift=10", "9"),
     "experiment=fine experiment.law=normel": ("normel", "normal"),
     "experiment=quick experiment.lable=b": ("experiment.lable is not a setting", "label"),
-    f"experiment=fine n_rep={'[' * 300}{']' * 300}": ("too many brackets",),
-    "-m experiment=fine seed=1,2 hydra.sweep.dir=results/fine": ("hydra.sweep.dir=results/fine",),
     "experiment=torn": ("conf/experiment/torn.yaml", "line 2, column 1"),
     "experiment=tabs": ("conf/experiment/tabs.yaml", "line 2, column 1"),
     "experiment=python": ("conf/experiment/python.yaml", "line 1, column 8"),
-    "experiment=laughs": ("conf/experiment/laughs.yaml", "more than 100,000 values"),
 }
 HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine hydra.no_such=1": "no_such",
     "experiment=fine --config-dir=no_such": "no_such",
     "-m experiment=fine 'seed=interval(1,2)'": "INTERVAL_SWEEP",
+    "experiment=fine seed=1,2": "add --multirun",
+    "experiment=fine n_rep=10,000": "Ambiguous value",
+    "experiment=fine n_rep": "missing EQUAL",
 }
 
 
@@ -256,7 +249,6 @@ def test_a_sweep_ends_with_one_table(line, project, capsys):
     assert give(*flags, *words(line)) == 0
     *_, table = capsys.readouterr().out.rstrip().split("\n\n")
     _, *rows, last = table.splitlines()
-    rows = [row for row in rows if "numbers differ between runs" not in row]
     assert len(rows) == n_rows
     assert all(" done" in row for row in rows), rows  # with warnings or without
     page = Path(last.removeprefix("sweep: "))
@@ -332,7 +324,6 @@ def test_a_command_leaves_the_process_as_it_was(project, monkeypatch):
             give(*line.split(), *QUIET.split())
         assert GlobalHydra.instance().hydra is in_use
     assert (set(own.repo), [*own.repo["experiment"]]) == (groups, ["mine.yaml"])
-    assert not HydraConfig.initialized()
     assert sys.argv == argv
     assert os.environ["HYDRA_FULL_ERROR"] == "0"
     assert (logger.disabled, logging.root.handlers) == (False, handlers)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from simstudy.cli import exit_status
+from simstudy.cli import ending
 from simstudy.cli.project import COMMANDS
 from tests.pages import assert_accepted, commands
 from tests.support import ROOT
@@ -17,10 +17,10 @@ def test_every_status_is_told():
     statuses = {int(number) for row in told for number in row.split(",")}
     known = {
         0,
-        exit_status.DEFECT,
-        exit_status.REFUSED,
-        exit_status.FAILED,
-        exit_status.BROKEN_PIPE,
+        ending.DEFECT,
+        ending.REFUSED,
+        ending.FAILED,
+        ending.BROKEN_PIPE,
     }
     assert known <= statuses
 

@@ -3,9 +3,8 @@
 import pytest
 
 from simstudy.cli.project import PACKAGE_CONF
-from simstudy.cli.settings import Scale, read_backend
+from simstudy.cli.settings import Scale
 from simstudy.engine.workers import BACKENDS
-from simstudy.errors import ConfigError
 
 
 def test_every_backend_can_be_chosen():
@@ -28,11 +27,3 @@ def test_a_scale_is_so_many_replicates_or_so_many_times_the_published(
     times, n_rep, published, expected
 ):
     assert Scale("some", times, n_rep, "out").replicates(published) == expected
-
-
-def test_a_backend_is_told_what_its_file_says():
-    """`conf/backend/cluster.yaml` names a class, and says what it is told beside the workers."""
-    said = {"name": "mine.cluster:Backend", "address": "there"}
-    assert read_backend(said, "cluster") == ("mine.cluster:Backend", {"address": "there"})
-    with pytest.raises(ConfigError, match=r"no such backend.*did you mean 'threads'"):
-        read_backend({"name": "thread"}, "cluster")

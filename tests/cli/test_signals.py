@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 
-from simstudy.cli import main, runs, signals
+from simstudy.cli import ending, main, runs
 from simstudy.cli.runs import Outcome
 from tests.support import ROOT, command_line
 
@@ -14,7 +14,7 @@ HALF_LOADED = """
 import sys, types
 import simstudy.cli
 sys.modules["simstudy.atomic_files"] = types.ModuleType("simstudy.atomic_files")
-simstudy.cli._end(130)
+simstudy.cli.ending.end_now(130)
 """
 
 
@@ -23,35 +23,13 @@ def test_a_signal_while_modules_load_is_one_line_too():
     assert (told.returncode, len(told.stderr.splitlines())) == (130, 1)
 
 
-COMPILING = """
-import ctypes, signal, time
-from simstudy.cli import signals
-
-compiler = {"__name__": "llvmlite.binding.executionengine", "signal": signal}
-exec("def notify():\\n    signal.raise_signal(signal.SIGTERM)", compiler)
-signals.listen(lambda status: print("ended"))
-try:
-    with signals.raising():
-        ctypes.CFUNCTYPE(None)(compiler["notify"])()  # C code ignores what a callback raises
-        print("compiled")
-        time.sleep(60)
-except signals.Terminated:
-    print("stopped")
-"""
-
-
-def test_a_signal_while_numba_compiles_stops_the_run_when_it_has_compiled():
-    told = subprocess.run([sys.executable, "-c", COMPILING], cwd=ROOT, capture_output=True)
-    assert (told.stdout.split(), told.stderr) == ([b"compiled", b"stopped"], b"")
-
-
 # ---------------------------------------------------------------- in this process
 def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
     """Also while results are published, when a signal ends the process at once."""
     printed = []
 
     def draw_and_publish(run, *, is_sweep):
-        printed.append(signals.interruption())
+        printed.append(ending.interruption())
         return Outcome(0)
 
     monkeypatch.setattr(runs, "_draw_and_publish", draw_and_publish)

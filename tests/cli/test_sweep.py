@@ -1,7 +1,5 @@
 """Several studies: each is drawn and published, and what stops one costs one."""
 
-import base64
-import gzip
 import json
 import os
 import signal
@@ -136,7 +134,6 @@ def test_a_figure_that_the_data_do_not_allow_is_no_failure(project, capsys):
 
 
 AT_FAULT = "def study(config):\n"
-CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {ends})]'
 
 
 def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, capsys):
@@ -145,33 +142,16 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     named(project, "a_design", AT_FAULT, f"{AT_FAULT}    1 / 0\n")
     exact = "class Normal:\n    def exact(self):\n        raise ValueError('in exact')\n\n"
     named(project, "d_exact", "class Normal:\n", exact)
-    claims = CLAIMS.format(ends="sys.exit(7)")
-    named(project, "e_ends", END[:-1], f"{END[:-1]}, claims={claims}")
-    claim = f"{AT_FAULT}    from simstudy import Claim\n"
-    path = project / "experiments" / "e_ends.py"
-    path.write_text(path.read_text().replace(AT_FAULT, claim))
     with inside(project):
-        names = "experiment=a_design,d_exact,e_ends,last"
+        names = "experiment=a_design,d_exact,last"
         out, err = said(capsys, "-m", names, "figures=false", status=2)
     states = {row.split()[0]: row for row in out.split("\n\n")[-1].splitlines()}
-    for name, state in {"a_design": "refused", "e_ends": "refused", "last": "done"}.items():
+    for name, state in {"a_design": "refused", "last": "done"}.items():
         assert f" {state} " in states[name]
     assert " done " not in states["d_exact"]
     assert "study(config) cannot be made: experiments/a_design.py, line " in err
     assert "ValueError: in exact" in err
     assert (project / "results" / "last" / "manifest.json").exists()
-
-
-def test_a_sweep_is_explored_by_its_overrides(project, capsys):
-    with inside(project):
-        said(capsys, "-m", "experiment=last", "figures=false", "seed=1,2")
-    (folder,) = (project / "results" / "sweeps").glob("*/")
-    packed = (folder / "explore.html").read_text().partition('id="content">')[2].partition("<")[0]
-    content = json.loads(gzip.decompress(base64.b64decode(packed)))
-    factors = {each["name"]: each["levels"] for each in content["tables"]["estimates"]["factors"]}
-    assert factors["seed"] == ["1", "2"]
-    assert "state" not in factors
-    assert 'href="./explore.html"' in (folder / "index.html").read_text()
 
 
 @pytest.mark.parametrize("flags", [(), ("-m", "seed=1,2")], ids=["run", "sweep"])

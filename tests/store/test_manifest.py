@@ -6,11 +6,9 @@ import os
 import pytest
 
 from simstudy import load
-from simstudy.cli import main
 from simstudy.errors import StoreError
 from simstudy.output.report import write_index
 from simstudy.store.runs import is_below, listed_files, read_manifest
-from tests.cli.projects import STUDY, inside, write
 from tests.factories import mean_study
 
 OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", "far/x", "here/far/x", "loop/x", "a\0b", "far"]
@@ -98,18 +96,3 @@ def test_a_manifest_that_is_a_fifo_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "manifest.json")
     with pytest.raises(StoreError, match="is damaged"):
         read_manifest(tmp_path)
-
-
-@pytest.mark.parametrize("how", ["replicates", "config", "list", "deep"])
-def test_status_says_so_in_the_line_of_the_study(how, tmp_path, capsys):
-    code = {f"experiments/{name}.py": f'"""Is it?"""\n{STUDY}' for name in ("fine", "other")}
-    write(tmp_path, {"experiments/__init__.py": "", **code})
-    for name in ("fine", "other"):
-        (tmp_path / "results" / name).mkdir(parents=True)
-        (tmp_path / "results" / name / "manifest.json").write_text("{}")
-    broken(tmp_path / "results" / "fine", how)
-    with inside(tmp_path):
-        assert main(["status"]) == 0
-    fine, other = capsys.readouterr().out.splitlines()
-    assert "manifest.json is damaged" in fine
-    assert other.startswith("other")

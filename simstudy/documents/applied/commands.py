@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from simstudy.cli.settings import parse_words
+from simstudy.cli.project import parse_words
 from simstudy.documents.applied import settings as options
 from simstudy.documents.applied.answers import Answer
 from simstudy.documents.applied.tables import Table
