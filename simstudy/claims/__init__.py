@@ -4,15 +4,12 @@ from simstudy.claims.claim import Claim as Claim
 from simstudy.claims.claim import IntendedValue as IntendedValue
 from simstudy.claims.claim import Uncheckable as Uncheckable
 from simstudy.claims.claim import WrongValue as WrongValue
-from simstudy.claims.mc_tolerance import CLOSE_Z as CLOSE_Z
 from simstudy.claims.mc_tolerance import FALSE_ALARM as FALSE_ALARM
 from simstudy.claims.mc_tolerance import decide as decide
 from simstudy.claims.mc_tolerance import matches as matches
 from simstudy.claims.mc_tolerance import mc_limit as mc_limit
 from simstudy.claims.mc_tolerance import mc_margin as mc_margin
-from simstudy.claims.mc_tolerance import share_limits as share_limits
 from simstudy.claims.mc_tolerance import shares_match as shares_match
-from simstudy.claims.statements import claims_of_table as claims_of_table
 from simstudy.claims.statements import is_above as is_above
 from simstudy.claims.statements import is_below as is_below
 from simstudy.claims.statements import is_far as is_far

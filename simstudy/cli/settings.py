@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
 from simstudy.errors import ConfigError, StoreError
-from simstudy.options import build, format_setting, option, plain
+from simstudy.options import build, format_setting, option
 from simstudy.remote import Place, place_of
 from simstudy.study.run_options import RunOptions, read_seconds
 
@@ -224,7 +226,11 @@ class Run:
     @property
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
-        made_by = {"experiment": self.name, **plain(asdict(self.config)), **self.interpolated}
+        made_by = {
+            "experiment": self.name,
+            **to_jsonable_python(asdict(self.config)),
+            **self.interpolated,
+        }
         made_by |= {"environment": self.environment} if self.environment else {}
         until = {"precision": self.settings.precision, "at_least": self.n_rep}
         return made_by | (until if self.settings.precision else {})
