@@ -102,7 +102,7 @@ def _draw(
     tuple
         The replicates by scenario key, and the blocks that were not drawn.
     """
-    sizes = options.sizes(plan)
+    sizes = dict.fromkeys(plan.keys, options.size)
     try:
         if options.retry:
             loop.redraw_failures(plan.unit_sizes(sizes))
@@ -122,12 +122,9 @@ def _draw(
         least = min(n_blocks.values())
         if not options.is_all or not is_spent() or not least:
             raise
-        if options.is_by_scenario:
-            stored = {key: min(n, n_blocks[key] * plan.block_size) for key, n in sizes.items()}
-        else:  # equal for all scenarios, unless there are targets
-            each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
-            stored = {key: n * plan.block_size for key, n in each.items()}
-        return stored, stop.n_left
+        # equal for all scenarios, unless there are targets
+        each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
+        return {key: n * plan.block_size for key, n in each.items()}, stop.n_left
     return grown, 0
 
 

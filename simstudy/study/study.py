@@ -18,7 +18,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of
-from simstudy.study.run_options import Replicates, RunOptions, check_by_name, pilot_rep
+from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec, check_n_rep
 from simstudy.validation import check_whole
 
@@ -145,7 +145,7 @@ class Study(StudySpec):
     True
     """
 
-    def run(self, n_rep: Replicates = None, seed: int = 1, **options: Any) -> Result:
+    def run(self, n_rep: int | None = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
 
         With `out`, the blocks and a manifest are stored; `publish(result)` writes the summary,
@@ -155,9 +155,7 @@ class Study(StudySpec):
         ----------
         n_rep
             Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-            `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping
-            such as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario,
-            the one with the most factors counts. A scenario that none fits has the study's `n_rep`.
+            `n_rep`.
         seed
             Seed of the sequence of random numbers.
         **options
