@@ -306,7 +306,6 @@ class Study(StudySpec):
         """
         from simstudy.output.manifest import environment, program
         from simstudy.output.protocol import headings_of, protocol_of
-        from simstudy.provenance.modules import source_files
 
         size = self.n_rep if n_rep is None else n_rep
         check_n_rep(size)
@@ -325,9 +324,7 @@ class Study(StudySpec):
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",
             was_drawn=stored is not None and (stored / REPLICATES).exists(),
-            made_with=environment(source_files(source), libraries)
-            if source
-            else program(libraries),
+            made_with=environment(source, libraries) if source else program(libraries),
         )
         if stored is None:
             return made
