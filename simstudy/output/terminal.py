@@ -62,7 +62,6 @@ def _closing_lines(
     yield from _format_protocol(published.protocol)
     yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
     yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
-    yield from (f"outliers: {text}" for text in formatting.format_outliers(result))
     yield from filter(None, [doubts_of(result)])
     yield from (f"warning: {text}" for text in result.outcome.warnings)
     if len(result.warnings):
