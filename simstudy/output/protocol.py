@@ -26,7 +26,7 @@ from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
-from simstudy.output.formatting import counted, number
+from simstudy.output.formatting import number
 from simstudy.provenance.scenario_id import identity, short_hash
 from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
@@ -154,14 +154,7 @@ class Protocol:
     def __str__(self) -> str:
         return self.markdown
 
-    _repr_markdown_ = __str__
-
-    def __repr__(self) -> str:
-        return (
-            f"Protocol of {self.name} ({self.hash}), written {self.written}: "
-            f"{counted(len(self.planned['scenarios']), 'scenario')}, "
-            f"{self.planned['replicates']}, {self.n_places} places to fill in"
-        )
+    _repr_markdown_ = __repr__ = __str__
 
     @property
     def hash(self) -> str:

@@ -24,7 +24,6 @@ from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import describe_unused
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
@@ -62,8 +61,6 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
     )
     with progress_of(study.name, options.progress) as progress:
         notes = _compare_other_code(options, plan, folder, provenance)
-        if is_all and folder.path is not None:
-            notes += filter(None, [describe_unused(folder.path, folder.store)])
         for note in notes:
             _say(note, progress)
         loop = Loop(
