@@ -306,28 +306,16 @@ def shard_of_array(environment: Mapping[str, str], n_shards: int | None = None) 
     ConfigError
         If this is no job of an array, or its place in it is not known.
     """
-    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
-    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
-        del here["LSB_JOBINDEX"]
-    if not here:
-        raise ConfigError(
-            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
-            "Give the share as shard=i/N."
-        )
-    name, index = next(iter(here.items()))
-    indices = range(1, n_shards + 1) if n_shards else range(0)
+    texts = {name: environment.get(name, "") for name in ARRAY_INDICES}
+    name, index = next(((n, int(text)) for n, text in texts.items() if text.isdecimal()), ("", 0))
+    first, count = 1, n_shards or 0
     if not n_shards and name == f"{SLURM}ID":
-        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
-        array = range(int(first or 0), int(last or 0) + 1)
-        indices = array if str(len(array)) == count else indices
-    if not indices:
+        first, count = (int(environment.get(f"{SLURM}{each}", 0)) for each in ("MIN", "COUNT"))
+    if not first <= index < first + count:
+        shown = f"{name}={index}" if name else "a job outside of an array"
         raise ConfigError(
-            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
-            "write shard=auto/N."
+            f"shard=auto: {shown} has no place among {count or 'an unknown number of'} shares from "
+            f"{first} on. In an array from 1 to N write shard=auto/N (the index is one of "
+            f"{', '.join(ARRAY_INDICES)}), elsewhere shard=i/N."
         )
-    if int(index) not in indices:
-        raise ConfigError(
-            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
-            "of this study. Give the share as shard=i/N, with i from 1."
-        )
-    return indices.index(int(index)) + 1, len(indices)
+    return index - first + 1, count
