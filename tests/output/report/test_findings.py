@@ -8,8 +8,13 @@ import pandas as pd
 import pytest
 
 from simstudy.claims import count_verdicts
-from simstudy.output.at_a_glance import at_a_glance
-from simstudy.output.report.findings import answer_of, count_claims, evidence_of, heading_of
+from simstudy.output.report.findings import (
+    answer_of,
+    at_a_glance,
+    count_claims,
+    evidence_of,
+    heading_of,
+)
 from tests.factories import mean_study
 from tests.support import ROOT, needs_results
 
