@@ -18,14 +18,7 @@ from simstudy.claims import (
     average,
     binomial_error,
     cautious_binomial_error,
-    check_claims,
-    count_verdicts,
     decide,
-    format_allowed,
-    format_counts,
-    format_intended,
-    format_values,
-    format_verdict,
     is_above,
     is_below,
     is_far,
@@ -40,6 +33,14 @@ from simstudy.claims import (
     statement,
 )
 from simstudy.claims.mc_tolerance import CLOSE_Z, exact_limits
+from simstudy.claims.table import (
+    check_claims,
+    format_allowed,
+    format_intended,
+    format_values,
+    format_verdict,
+)
+from simstudy.claims.verdict import count_verdicts, format_counts
 from simstudy.errors import StudyError, TooFewReplicatesError
 from tests.support import ROOT, needs_results
 

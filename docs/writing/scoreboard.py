@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from simstudy.claims import (
+from simstudy.claims.table import format_allowed, format_intended, format_values, format_verdict
+from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
@@ -14,11 +15,7 @@ from simstudy.claims import (
     TOO_FEW,
     UNCHECKABLE,
     count_verdicts,
-    format_allowed,
     format_counts,
-    format_intended,
-    format_values,
-    format_verdict,
 )
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study

@@ -26,7 +26,7 @@ from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
-from simstudy.output.formatting import number
+from simstudy.output.formatting import counted, number
 from simstudy.provenance.scenario_id import identity, short_hash
 from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
@@ -154,7 +154,14 @@ class Protocol:
     def __str__(self) -> str:
         return self.markdown
 
-    _repr_markdown_ = __repr__ = __str__
+    _repr_markdown_ = __str__
+
+    def __repr__(self) -> str:
+        return (
+            f"Protocol of {self.name} ({self.hash}), written {self.written}: "
+            f"{counted(len(self.planned['scenarios']), 'scenario')}, "
+            f"{self.planned['replicates']}, {self.n_places} places to fill in"
+        )
 
     @property
     def hash(self) -> str:
@@ -192,11 +199,9 @@ class Protocol:
         if before is not None and before.hash == self.hash:
             return before
         if before is not None or (folder / TEXT).exists():
-            changed = compare(before.planned, self.planned) if before else []
-            what = first_few([str(row) for row in changed if row.differs]) or "its precision"
             raise StoreError(
-                f"{folder / TEXT} is a protocol of another plan ({what}). It may contain text "
-                f"of its author: move it and {RECORD} away, or choose another out=..."
+                f"{folder / TEXT} is a protocol of another plan. It may contain text of its "
+                f"author: move it and {RECORD} away, or choose another out=..."
             )
         content = asdict(self) | {"hash": self.hash}
         write_bytes(folder / TEXT, content.pop("markdown").encode())

@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
+from simstudy.claims.table import BROKEN
+from simstudy.claims.verdict import DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
 from simstudy.cli.exit_status import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.design.plan import number_properties

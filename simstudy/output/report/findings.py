@@ -10,7 +10,8 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE, factor_names, overview
-from simstudy.claims import DIFFERS, format_counts, format_values
+from simstudy.claims.table import format_values
+from simstudy.claims.verdict import DIFFERS, format_counts
 from simstudy.design.reprs import format_names
 from simstudy.errors import describe
 from simstudy.lazy import pd, special

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.claims import NO_DATA, TOO_FEW
+from simstudy.claims.verdict import NO_DATA, TOO_FEW
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd

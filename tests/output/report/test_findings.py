@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from simstudy.claims import count_verdicts
+from simstudy.claims.verdict import count_verdicts
 from simstudy.output.report.findings import (
     answer_of,
     at_a_glance,
