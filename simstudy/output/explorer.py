@@ -19,8 +19,8 @@ from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
+from simstudy.output.at_a_glance import nominal_values
 from simstudy.output.report.claims import content_hash, page, template_text
-from simstudy.output.report.findings import nominal_values
 from simstudy.output.report.study_page import read_as
 from simstudy.remote import Place
 from simstudy.tables.summary import Labels, Readings, as_words

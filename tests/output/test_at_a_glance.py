@@ -11,7 +11,7 @@ from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import doubts_of
 from simstudy.figures.captions import caption_of, describe_figure
 from simstudy.measures import bias, coverage, mean, mse
-from simstudy.output.report.findings import at_a_glance, failures_of
+from simstudy.output.at_a_glance import at_a_glance, failures_of
 from simstudy.study.spec import DefaultFigures
 
 
@@ -115,6 +115,29 @@ def test_a_range_of_chance_is_no_answer(result):
 def test_how_often_coverage_differs_is_corrected_for_the_number_of_scenarios(result):
     text = at_a_glance(result)[1]
     assert "beyond chance it differs from 0.95 in 2 of 4 scenarios" in text
+
+
+def test_the_best_method_is_told_with_how_often_the_best_two_cannot_be_told_apart(result):
+    said = next(text for text in at_a_glance(result) if text.startswith("Best by mse"))
+    assert said.startswith("Best by mse, of 4 scenarios: least squares in")
+
+
+def test_of_one_scenario_the_difference_is_told_with_its_error():
+    one = slopes(scenarios=[Line(40)]).run(400, n_jobs=1)
+    gap = one.contrast("mse", first="noisy", second="least squares").iloc[0]
+    said = next(text for text in at_a_glance(one) if text.startswith("Best by mse"))
+    assert said.startswith("Best by mse: least squares, 0.09")
+    assert gap["lower"] > 0
+    same = {"a": least_squares, "b": twice_as_wide, "c": least_squares}
+    del same["b"]
+    alike = slopes(scenarios=[Line(40)], methods=same).run(400, n_jobs=1)
+    said = next(text for text in at_a_glance(alike) if text.startswith("Best by mse"))
+    assert "cannot be told apart" in said
+
+
+def test_a_measure_without_a_best_value_has_no_best_method():
+    plain = slopes(measures=[mean("estimate")]).run(100, n_jobs=1)
+    assert not any("Best" in text for text in at_a_glance(plain))
 
 
 # Failures -------------------------------------------------------------
@@ -276,6 +299,10 @@ def wide(x):
     return {"estimate": x.mean(axis=1), "se": np.full(len(x), 1.4 * x.shape[1] ** -0.5)}
 
 
+def other_sum(x):
+    return {"estimate": np.sum(x / x.shape[1], axis=1), "se": np.full(len(x), x.shape[1] ** -0.5)}
+
+
 def test_coverage_is_compared_with_the_level_that_was_asked_for():
     asked = coverage(estimate="estimate", se="se", truth=0.0, level=0.9)
     study = Study(
@@ -284,7 +311,15 @@ def test_coverage_is_compared_with_the_level_that_was_asked_for():
     lines = at_a_glance(study.run(4000, n_jobs=1))
     assert "differs from 0.9 in 0 of 2 scenarios" in lines[0]
     assert "differs from 0.9 in 2 of 2 scenarios" in lines[1]
-    assert len(lines) == 2
+    assert lines[2] == "Best by coverage, of 2 scenarios: exact in 2."
+
+
+def test_rounding_decides_no_best_method():
+    study = Study(
+        "codes", [Centred(7)], [mse("estimate", truth=0.0)], methods={"a": centred, "b": other_sum}
+    )
+    said = at_a_glance(study.run(500, n_jobs=1))[-1]
+    assert "cannot be told apart" in said
 
 
 def test_missing_levels_and_names_with_slashes_have_default_figures():

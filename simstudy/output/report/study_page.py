@@ -15,11 +15,12 @@ from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
+from simstudy.output.at_a_glance import failures_of
 from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.manifest import REPORT, TABLES, figure_name
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
-from simstudy.output.report.findings import answer_of, evidence_of, failures_of, heading_of
+from simstudy.output.report.findings import answer_of, evidence_of, heading_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS

@@ -8,13 +8,8 @@ import pandas as pd
 import pytest
 
 from simstudy.claims.verdict import count_verdicts
-from simstudy.output.report.findings import (
-    answer_of,
-    at_a_glance,
-    count_claims,
-    evidence_of,
-    heading_of,
-)
+from simstudy.output.at_a_glance import at_a_glance
+from simstudy.output.report.findings import answer_of, count_claims, evidence_of, heading_of
 from tests.factories import mean_study
 from tests.support import ROOT, needs_results
 

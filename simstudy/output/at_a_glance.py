@@ -1,0 +1,219 @@
+"""The answer of a study that states none: its methods, the best of them, failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.design.reprs import format_names
+from simstudy.errors import SimstudyError
+from simstudy.lazy import pd, special
+from simstudy.tables.rounding import plus_minus
+from simstudy.tables.summary import DIRECTIONS, as_words, identities
+from simstudy.tables.words import in_words
+
+MAX_METHODS = 8  # methods that get a line each
+MAX_MEASURES = 3  # measures in a line
+ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arithmetic
+LEVEL = 0.95  # joint confidence level of all comparisons in a sentence
+NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
+"""Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
+NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")
+
+
+def at_a_glance(result: Result) -> list[str]:
+    """Sentences on a study that has no `answer`.
+
+    Returns
+    -------
+    list of str
+        A line for each method with the study's first measures, over all scenarios: the estimate,
+        or the least and the greatest, each with its error. Then the best method by the first
+        measure, if it has a best value, and the rates of failures.
+    """
+    summary = result.summary
+    axis = result.plan.methods_axis if result.plan.methods else "method"
+    has_methods = axis in summary and 1 < summary[axis].nunique() <= MAX_METHODS
+    if has_methods:
+        groups = summary.groupby(axis, sort=False)
+        texts = {name: _line(result, rows, str(axis)) for name, rows in groups}
+        lines = [f"{as_words(name)}: {text}." for name, text in texts.items() if text]
+    else:
+        text = _line(result, summary, "")
+        lines = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    best = _best(result, str(axis)) if has_methods else ""
+    failed = failures_of(result)
+    return [*lines, *filter(None, [best, f"Failures: {failed}." * bool(failed)])]
+
+
+# A line ---------------------------------------------------------------
+def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
+    """The first measures of a method, in the study's order."""
+    where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
+    declared = {measure.name for measure in result.details.declared}
+    names = [name for name in dict.fromkeys(rows[MEASURE]) if name in declared]
+    asked = _asked(result)
+    parts = (
+        _of_measure(str(name), rows[rows[MEASURE] == name], where, asked.get(str(name)))
+        for name in names
+    )
+    return "; ".join([part for part in parts if part][:MAX_MEASURES])
+
+
+def _of_measure(
+    name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None = None
+) -> str:
+    """A measure over the scenarios, and in how many it differs from its nominal value."""
+    try:
+        text = f"{as_words(name)} {in_words(rows, where=where)}"
+    except LookupError:  # no estimate
+        return ""
+    nominal = nominal_values(name, rows, asked)
+    if nominal is None:
+        return text
+    n_far, n = int(_far_from(rows, nominal).sum()), len(rows)
+    value = f"{nominal.iloc[0]:g}" if nominal.nunique() == 1 else "its nominal value"
+    if n == 1:
+        return f"{text} ({'not ' if n_far else ''}{value} within chance)"
+    return f"{text}; beyond chance it differs from {value} in {n_far:,} of {n:,} scenarios"
+
+
+def _far_from(rows: pd.DataFrame, nominal: pd.Series) -> np.ndarray:
+    """Rows of a proportion that differ from its nominal value; all together at `LEVEL`."""
+    n = rows["n_given"].to_numpy(dtype=float) if "n_given" in rows else rows["n_rep"].to_numpy()
+    error = np.sqrt(nominal * (1 - nominal) / np.maximum(n, 1)).to_numpy()
+    error = np.maximum(error, rows["mcse"].fillna(0).to_numpy())
+    z = np.abs(rows["estimate"].to_numpy() - nominal.to_numpy()) / error
+    return np.asarray(z > _critical(len(rows)))
+
+
+def _critical(n: int) -> float:
+    """The critical value of one of `n` two-sided comparisons (Bonferroni)."""
+    return float(-special.ndtri((1 - LEVEL) / 2 / max(n, 1)))
+
+
+def _asked(result: Result) -> dict[str, float]:
+    """The nominal values that the measures know, by name."""
+    declared = result.details.declared
+    return {each.name: each.nominal for each in declared if each.nominal is not None}
+
+
+def nominal_values(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
+    """The nominal value in each row; None for a measure without one.
+
+    It is that of the factors `alpha` or `level`, also of an axis of the measure; else the one that
+    the measure was made with.
+
+    Parameters
+    ----------
+    asked
+        The value that the measure was made with.
+    """
+    if name not in NOMINAL:
+        return None
+    for factor, is_coverage in (("alpha", False), ("level", True)):
+        values = pd.to_numeric(rows[factor], errors="coerce") if factor in rows else None
+        if values is not None and values.notna().all():
+            same = (name == "coverage") == is_coverage
+            return values if same else 1 - values
+    return pd.Series(NOMINAL[name] if asked is None else asked, index=rows.index)
+
+
+# The best method ------------------------------------------------------
+class _Gap(NamedTuple):
+    """The best method of a scenario, and how far the next is behind."""
+
+    best: str
+    second: str
+    size: float
+    error: float
+
+
+def _best(result: Result, axis: str) -> str:
+    """The best method by the study's first measure; empty if no value of it is best."""
+    name = result.details.declared[0].name if result.details.declared else ""
+    rows = result.select(measure=name)
+    rows = rows[np.isfinite(rows["estimate"])]
+    loss = _loss(name, rows, _asked(result).get(name))
+    if loss is None or rows.empty:
+        return ""
+    try:
+        gaps = list(_gaps(result, name, rows.assign(loss=loss), axis))
+    except SimstudyError:  # a measure without contrasts
+        return ""
+    if not gaps:
+        return ""
+    measure, critical = as_words(name), _critical(len(gaps))
+    is_apart = [gap.size > critical * gap.error and gap.size > 0 for gap in gaps]
+    if len(gaps) == 1:
+        (gap,) = gaps
+        difference = plus_minus(gap.size, gap.error)
+        if is_apart[0]:
+            return f"Best by {measure}: {gap.best}, {difference} better than {gap.second}."
+        return (
+            f"Best by {measure}: {gap.best} and {gap.second} cannot be told apart (difference "
+            f"{difference})."
+        )
+    counts: dict[str, int] = {}
+    for gap, apart in zip(gaps, is_apart, strict=True):
+        if apart:
+            counts[gap.best] = counts.get(gap.best, 0) + 1
+    named = [f"{as_words(method)} in {n:,}" for method, n in counts.items()]
+    n_alike = len(gaps) - sum(counts.values())
+    if n_alike:
+        named.append(f"the best two cannot be told apart in {n_alike:,}")
+    return f"Best by {measure}, of {len(gaps):,} scenarios: {format_names(named)}."
+
+
+def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
+    """The loss by which methods are ranked; None if the measure has no best value."""
+    nominal = nominal_values(name, rows, asked)
+    if nominal is not None:
+        return (rows["estimate"] - nominal).abs()
+    if name in NEAREST_0:
+        return rows["estimate"].abs()
+    direction = {"smallest": 1, "largest": -1}.get(DIRECTIONS.get(name, ""))
+    return None if direction is None else direction * rows["estimate"]
+
+
+def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[_Gap]:
+    """The two best methods of each scenario and cell, with the error of their difference."""
+    others = [each for each in (*factor_names(result.plan), *result.plan.axes) if each != axis]
+    known: dict[tuple[str, str], Mapping[str, float]] = {}
+    for place, several in rows.assign(place=identities(rows[others])).groupby("place", sort=False):
+        if len(several) < 2:
+            continue
+        best, second = several.sort_values("loss", kind="stable").iloc[:2].to_dict("records")
+        size = second["loss"] - best["loss"]
+        if size <= ROUNDING * (abs(second["estimate"]) + abs(best["estimate"])):
+            size = 0.0
+        pair = str(best[axis]), str(second[axis])
+        if pair not in known:
+            frame = result.contrast(name, axis=axis, first=pair[0], second=pair[1])
+            known[pair] = dict(zip(identities(frame[others]), frame["mcse"], strict=True))
+        error = known[pair].get(str(place), math.nan)
+        if not math.isclose(size, abs(second["estimate"] - best["estimate"]), abs_tol=1e-12):
+            error = best["mcse"] + second["mcse"]  # on two sides of the ideal value: at most
+        yield _Gap(*pair, size, error)
+
+
+# Failures -------------------------------------------------------------
+def failures_of(result: Result) -> str:
+    """The rate of failed replicates, by method: "likelihood failed in 579 of 6,000 replicates"."""
+    if not result.n_failed:
+        return ""
+    axis = result.plan.methods_axis if result.plan.methods else "method"
+    failures, n = result.failures, sum(result.n_rep.values())
+    counts: dict[Any, int] = {"": result.n_failed}
+    if axis in failures:
+        counts = failures.groupby(axis, sort=False).size().to_dict()
+    each = [
+        f"{as_words(name)} failed in {count:,} of {n:,} replicates ({count / n:.1%})".strip()
+        for name, count in counts.items()
+    ]
+    return format_names(each)
