@@ -6,7 +6,6 @@ Every message states what is wrong (with the value), why it matters, and what to
 import contextlib
 import difflib
 import sys
-import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
@@ -21,8 +20,6 @@ EXTRAS = {
     "xarray": "loo", "numba": "kernels", "sklearn": "models",
 }  # fmt: skip
 """Extras by the module that they bring."""
-DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-"""Unicode's characters that change the direction of text (UAX 9)."""
 
 
 class SimstudyError(Exception):
@@ -235,18 +232,11 @@ def in_one_line(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Escape characters that control a terminal or the direction of text."""
-    if text.isprintable():
-        return text
+    """Escape letters that cannot be printed: they control a terminal or the direction of text."""
     return "".join(
-        letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
         for letter in text
     )
-
-
-def _commands(letter: str) -> bool:
-    """Whether a character controls a terminal or the order of characters."""
-    return unicodedata.category(letter) == "Cc" or unicodedata.bidirectional(letter) in DIRECTIONS
 
 
 def writable(text: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
+from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 
@@ -95,7 +94,6 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
     if ending == ".txt" and len(names(separator)) == 1:
         separator = OF_SPACES
     header = names(separator)
-    _refuse_comment(path, 1, header)
     file.seek(0)
     first_line = b"" if options["compression"] else file.readline()
     if b"\0" in first_line or "\0" in "".join(header):  # pandas before 3 reads names up to it
@@ -107,8 +105,6 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
             "another name."
         )
     table = read(sep=separator)
-    for row in table[_begins_with_mark(table)].itertuples(name=None):
-        _refuse_comment(path, int(row[0]) + 2, row[1:])
     if separator == ";":
         other = read(sep=separator, decimal=",")
         points, commas = ({*each.select_dtypes("number")} for each in (table, other))
@@ -126,23 +122,6 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
         )
     table.columns = pd.Index(header)
     return table.loc[:, [bool(name) for name in header]]
-
-
-def _begins_with_mark(table: pd.DataFrame) -> pd.Series:
-    """Rows that may be comments: only their first cell has a value, and it begins with #."""
-    first, rest = table.iloc[:, 0], table.iloc[:, 1:]
-    is_alone = rest.isna().all(axis=1)
-    return is_alone & first.astype(str).str.startswith("#")
-
-
-def _refuse_comment(path: Place, line: int, cells: Sequence[Any]) -> None:
-    """Refuse a line that begins with #; a name or value further on may hold one."""
-    if str(cells[0]).startswith("#"):
-        text = in_one_line(str(cells[0]))[:60]
-        raise ConfigError(
-            f"{path} has a comment in line {line}, {text!r}: delete it, or read the table with "
-            "pandas.read_csv(..., comment='#') and give it to from_frame."
-        )
 
 
 def _absent(path: Place) -> str:

@@ -1,6 +1,5 @@
 """Settings: typed, in range, and refused in one line with an example."""
 
-import enum
 import textwrap
 import typing
 from dataclasses import dataclass, field
@@ -13,11 +12,6 @@ from simstudy.errors import ConfigError
 from simstudy.options import build, check, format_setting, option, option_help, published
 
 
-class Law(enum.Enum):
-    NORMAL = "normal"
-    UNIFORM = "uniform"
-
-
 @dataclass
 class Settings:
     k: float = option("standard errors", default=1.5, at_least=-30, at_most=30)
@@ -26,7 +20,6 @@ class Settings:
     sizes: list[int] = option("sample sizes", default=[10, 20], at_least=1)
     draws: str = option("what is drawn", default="raw", one_of=("raw", "sufficient"))
     side: typing.Literal["less", "greater"] = option("alternative", default="less")
-    law: Law = option("law of the data", default=Law.NORMAL)
     n_jobs: int | None = option("workers", at_least=1)
     figures: bool = option("draw them", default=True)
     title: str | None = option("title", default=None)
@@ -56,8 +49,6 @@ def refusal(**values) -> str:
         ({"sizes": (5, 6.0)}, [5, 6]),
         ({"draws": "sufficient"}, "sufficient"),
         ({"side": "greater"}, "greater"),
-        ({"law": "uniform"}, Law.UNIFORM),
-        ({"law": Law.UNIFORM}, Law.UNIFORM),
         ({"n_jobs": None}, None),
         ({"n_jobs": 4}, 4),
         ({"figures": False}, False),
@@ -78,10 +69,9 @@ def test_good_values_come_out_as_their_declared_type(given, is_now):
     assert repr(found) == repr(is_now)
 
 
-def test_a_refusal_has_key_value_help_range_and_an_example():
+def test_a_refusal_has_key_value_help_and_range():
     assert refusal(alpha=[0.1, 1]) == (
-        "alpha=[0.1,1] is not allowed: size of the test must be list of number > 0, < 1, for "
-        "example alpha=[0.05]"
+        "alpha=[0.1,1] is not allowed: size of the test must be list[number] > 0, < 1"
     )
 
 
@@ -98,16 +88,15 @@ def test_a_refusal_has_key_value_help_range_and_an_example():
         ({"k": None}, "k=null", "<= 30"),
         ({"k": [1]}, "k=[1]", "<= 30"),
         ({"k": "x" * 2000}, f"k={'x' * 60}…", "<= 30"),
-        ({"alpha": [0]}, "alpha=[0]", "list of number > 0, < 1"),
-        ({"alpha": [True]}, "alpha=[true]", "list of number > 0, < 1"),
-        ({"sizes": [5, 0, 7]}, "sizes=[5,0,7]", "list of integer >= 1"),
+        ({"alpha": [0]}, "alpha=[0]", "list[number] > 0, < 1"),
+        ({"alpha": [True]}, "alpha=[true]", "list[number] > 0, < 1"),
+        ({"sizes": [5, 0, 7]}, "sizes=[5,0,7]", "list[integer] >= 1"),
         ({"draws": "both"}, "draws=both", "raw|sufficient"),
-        ({"side": "grater"}, "side=grater", "less|greater"),
-        ({"law": "unform"}, "law=unform", "normal|uniform"),
+        ({"side": "grater"}, "side=grater", "'less', 'greater'"),
         ({"figures": "maybe"}, "figures=maybe", "true|false"),
-        ({"limits": [None, -1]}, "limits=[null,-1]", "list of number > 0"),
+        ({"limits": [None, -1]}, "limits=[null,-1]", "list[number | None] > 0"),
         ({"pair": [1]}, "pair=[1]", "tuple"),
-        ({"nested": [[0]]}, "nested=[[0]]", "list of list of integer >= 1"),
+        ({"nested": [[0]]}, "nested=[[0]]", "list[list[integer]] >= 1"),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -115,18 +104,10 @@ def test_what_is_refused_is_shown_beside_what_is_allowed(given, value, allowed):
     text = refusal(**given)
     assert text.startswith(f"{value} is not allowed: ")
     assert allowed in text
-    name, _, example = text.partition(", for example ")[2].partition("=")
-    build(Settings, {name: yaml.safe_load(example)})
-
-
-def test_the_example_is_the_nearest_word():
-    assert refusal(draws="suficient").endswith("for example draws=sufficient")
-    assert refusal(side="grater").endswith("for example side=greater")
-    assert refusal(law="unform").endswith("for example law=uniform")
 
 
 def test_an_empty_list_is_refused():
-    assert refusal(sizes=[]).startswith("sizes=[] is empty, and must have at least one value")
+    assert refusal(sizes=[]) == "sizes=[] is empty: sample sizes must be list[integer] >= 1"
 
 
 def test_an_unknown_name_has_the_nearest_one():
@@ -135,11 +116,9 @@ def test_an_unknown_name_has_the_nearest_one():
         build(Settings, {"size": [0]}, prefix="experiment.")
 
 
-def test_the_prefix_of_the_command_line_is_in_key_and_example():
-    with pytest.raises(ConfigError) as error:
+def test_the_key_is_as_on_the_command_line():
+    with pytest.raises(ConfigError, match=r"^experiment\.sizes=\[0\] is not allowed"):
         build(Settings, {"sizes": [0]}, prefix="experiment.")
-    assert str(error.value).startswith("experiment.sizes=[0] is not allowed")
-    assert str(error.value).endswith("for example experiment.sizes=[10,20]")
 
 
 def test_checking_again_changes_nothing():
@@ -152,7 +131,8 @@ def test_checking_again_changes_nothing():
 def test_help_has_allowed_values_and_default():
     described = dict(option_help(Settings))
     assert described["n_obs"] == "observations  [integer >= 1]  default: 10"
-    assert described["law"] == "law of the data  [normal|uniform]  default: normal"
+    assert described["draws"] == "what is drawn  [raw|sufficient]  default: raw"
+    assert described["figures"] == "draw them  [true|false]  default: true"
     assert described["sizes"].endswith("default: [10,20]")
     assert "loose" not in described
 
@@ -202,7 +182,7 @@ def test_published_values_stand_once_and_are_the_defaults(house):
 
 def test_published_values_are_checked_like_any(house):
     Config = make_config(house("k: [0, 1]\nn_rep: 5000\n"))
-    with pytest.raises(ConfigError, match=r"k=\[-1\] is not allowed.*for example k=\[0,1\]"):
+    with pytest.raises(ConfigError, match=r"k=\[-1\] is not allowed"):
         Config(k=[-1])
     with pytest.raises(ConfigError, match=r"n_rep=0 is not allowed"):
         Config(n_rep=0)
@@ -222,13 +202,6 @@ def test_an_option_that_the_file_does_not_list_has_its_own_default(house):
         Config()
 
 
-def test_a_key_of_the_file_that_is_no_option_is_refused(house):
-    with pytest.raises(
-        ConfigError, match=r"n_reps of conf/experiment/ is no .*; did you mean 'n_r"
-    ):
-        make_config(house("k: [0]\nn_reps: 5\n"))
-
-
 @pytest.mark.parametrize(
     "text", ["k: [0\n", "k: [0\nn: 5\n", "k:\n\t- 1\n", "k: !!python/name:os x\n"]
 )
@@ -240,24 +213,12 @@ def test_a_broken_file_is_one_line_with_its_place(house, text):
     assert "\n" not in str(error.value)
 
 
-LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        (f"{LAUGHS}k: [0]\n", "more than 100,000 values"),
-        ("k: &a [*a]\n", "a value holds itself"),
-        (f"k: {'[' * 3000}{']' * 3000}\n", "a value holds itself, or is too deep"),
-        ("k: [0\0]\n", "position 5"),
-        ("- 1\n- 2\n", "write settings, each as NAME: VALUE"),
-    ],
-    ids=["laughs", "itself", "deep", "zero", "list"],
+    [("k: [0\0]\n", "position 5"), ("- 1\n- 2\n", "write settings, each as NAME: VALUE")],
+    ids=["zero", "list"],
 )
-def test_a_hostile_file_is_one_short_line(house, text, said):
+def test_a_file_without_settings_is_one_short_line(house, text, said):
     with pytest.raises(ConfigError, match=said) as error:
         make_config(house(text))
     assert "mine.yaml" in str(error.value)

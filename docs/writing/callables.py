@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from simstudy.claims import PUBLISHED_VERDICTS, TOO_FEW
+from simstudy.claims.verdict import PUBLISHED_VERDICTS, TOO_FEW
 from writing.numbers import number, percent, plus_minus
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from simstudy.claims import (
+from simstudy.claims.table import format_intended, format_values, format_verdict
+from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
@@ -14,9 +15,6 @@ from simstudy.claims import (
     TOO_FEW,
     UNCHECKABLE,
     count_verdicts,
-    format_intended,
-    format_values,
-    format_verdict,
 )
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study

@@ -531,7 +531,7 @@ class Result:
         return self._frame("claims").copy()
 
     def _make_claims(self) -> pd.DataFrame:
-        from simstudy.claims import check_claims
+        from simstudy.claims.table import check_claims
 
         return check_claims(self.details.claimed, self)
 

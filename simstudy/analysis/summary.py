@@ -6,7 +6,7 @@ import difflib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -184,8 +184,21 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
     return float(z.max()) if len(z) else math.nan
 
 
-def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
-    """For each measure with warnings, their number and the first one.
+class Warned(NamedTuple):
+    """A warning about numbers: its kind, its place, its text, and a remedy.
+
+    The kind is `estimate` for numbers of a summary, `replicate` for warnings that the study's code
+    issued, and `run` for what was found of the run as a whole.
+    """
+
+    kind: str
+    place: str
+    text: str
+    remedy: str = ""
+
+
+def warned_measures(summary: pd.DataFrame, locations: Sequence[str]) -> list[Warned]:
+    """The first warning of each measure that has any, with the number of others.
 
     Parameters
     ----------
@@ -198,6 +211,11 @@ def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str
     rows = summary[summary[WARNING] != ""]
     by_measure = rows.groupby(MEASURE, sort=False)
     return [_of_measure(str(name), found, locations) for name, found in by_measure]
+
+
+def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
+    """The warnings of `warned_measures` as sentences."""
+    return [f"{each.place}: {each.text}." for each in warned_measures(summary, locations)]
 
 
 REMEDY = (
@@ -216,13 +234,13 @@ def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
     return f"{n:,} of {len(summary):,} numbers {are} in doubt: {' '.join(each)} {REMEDY}"
 
 
-def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
+def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> Warned:
     first = rows.iloc[0]
     where = ", ".join(f"{place} {first[place]}" for place in locations if pd.notna(first[place]))
     others = f"{len(rows) - 1:,} other row{'s' * (len(rows) > 2)}"
     more = f" (and in {others})" if len(rows) > 1 else ""
-    at = f" at {where}" if where else ""
-    return f"{name}{at}: {first[WARNING]}{more}."
+    place = f"{name} at {where}" if where else name
+    return Warned("estimate", place, f"{first[WARNING]}{more}", REMEDY)
 
 
 # ---------------------------------------------------------------- look-up

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.claims.verdict import Finding, binomial_error
-from simstudy.errors import StudyError, TooFewReplicatesError
+from simstudy.errors import TooFewReplicatesError
 from simstudy.lazy import special
 
 ROUNDING_OF_FLOATS = 1e-12  # relative difference that counts as rounding
@@ -35,17 +35,7 @@ def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
     -------
     float
         Two-sided normal quantile at `false_alarm` over the number of deviations.
-
-    Raises
-    ------
-    StudyError
-        If nothing is compared, or `false_alarm` is not in (0, 1).
     """
-    if n_compared < 1 or not 0 < false_alarm < 1:
-        raise StudyError(
-            f"mc_limit({n_compared}, false_alarm={false_alarm:g}) is not allowed: compare at least "
-            "1 deviation, with a false alarm rate between 0 and 1."
-        )
     return -float(special.ndtri(false_alarm / (2 * n_compared)))
 
 
@@ -86,38 +76,18 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
     return np.where(unknown, math.inf, np.where(error == 0, 0.0, error * limit))[()]
 
 
-def share_limits(estimate: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
-    """Compute exact limits of proportions of independent replicates.
-
-    The limits are valid for every number of hits, also for few or none.
-
-    Parameters
-    ----------
-    estimate, n
-        Shares and their numbers of replicates; broadcast.
-    n_compared
-        Number of shares compared; see `mc_limit`.
-
-    Returns
-    -------
-    tuple[Any, Any]
-        Lower and upper limits.
-
-    References
-    ----------
-    Clopper & Pearson (1934), Biometrika 26, 404-413.
-    """
-    return _exact_limits(estimate, n, float(special.ndtr(-mc_limit(n_compared))))
-
-
 def share_between(estimate: float, n: float) -> tuple[float, float]:
     """Exact limits of one proportion, at the probability of `CLOSE_Z`."""
-    low, high = _exact_limits(estimate, n, float(special.ndtr(-CLOSE_Z)))
+    low, high = exact_limits(estimate, n, float(special.ndtr(-CLOSE_Z)))
     return float(low), float(high)
 
 
-def _exact_limits(estimate: Any, n: Any, below: float) -> tuple[Any, Any]:
-    """Clopper-Pearson limits of proportions, each with at most this tail probability."""
+def exact_limits(estimate: Any, n: Any, below: float) -> tuple[Any, Any]:
+    """Compute exact limits of proportions, each with at most the tail probability `below`.
+
+    They are valid for every number of hits, also for few or none (Clopper & Pearson 1934,
+    Biometrika 26, 404-413).
+    """
     share, size = np.broadcast_arrays(np.asarray(estimate, float), np.asarray(n, float))
     hits = share * size
     with np.errstate(invalid="ignore"):
@@ -149,14 +119,12 @@ def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> 
     ------
     TooFewReplicatesError
         If there are too few replicates for either answer.
-    StudyError
-        If `reach` is negative.
+    LookupError
+        If there is no cell.
     """
     found, error = np.broadcast_arrays(
         np.atleast_1d(np.asarray(excess, float)), np.asarray(reach, float)
     )
-    if (error < 0).any():
-        raise StudyError(f"reach={error.min():g} ({detail}): give a reach of 0 or more.")
     return _decided(found - error, found + error, detail, everywhere)
 
 
@@ -231,7 +199,7 @@ def shares_match(
 ) -> Finding:
     """Decide whether shares of replicates are within a margin of theory, by exact intervals.
 
-    The same as `matches`, with the limits of `share_limits`.
+    The same as `matches`, with the limits of Clopper and Pearson.
 
     Parameters
     ----------
@@ -255,9 +223,10 @@ def shares_match(
         If chance alone could move one across its margin.
     """
     n_compared = np.broadcast(estimate, theory, n, margin).size
-    between = share_limits(estimate, n, max(n_compared, 1))
+    tail = float(special.ndtr(-mc_limit(max(n_compared, 1))))
     with np.errstate(invalid="ignore", divide="ignore"):
         error = binomial_error(np.asarray(theory, float), n)
+    between = exact_limits(estimate, n, tail)
     return _within(estimate, theory, between, error, margin, detail)
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 from simstudy.claims.claim import Claim, WrongValue
 from simstudy.claims.mc_tolerance import decide, mc_margin
-from simstudy.claims.verdict import (
-    DIFFERS,
-    REPRODUCED,
-    Finding,
-    cautious_binomial_error,
-    of_row,
-)
-from simstudy.errors import StudyError
+from simstudy.claims.verdict import DIFFERS, REPRODUCED, Finding
 from simstudy.lazy import pd
 
 
@@ -63,88 +56,6 @@ def statement(
         wrong_value = WrongValue(words_of_other, partial(check, **{**right, **other}))
         known |= {"expected": REPRODUCED, "wrong_value": wrong_value} | more
     return Claim(words, words, source, partial(check, **right), True, **known)
-
-
-def claims_of_table(
-    table: pd.DataFrame,
-    measure: str,
-    *,
-    source: str,
-    published: str = "estimate",
-    n_rep: int | None = None,
-    **more: Any,
-) -> list[Claim]:
-    """Make a claim of each row of a published table, such as one of rejection rates.
-
-    A claim's wrong value is that of the row whose published number is the furthest from its own.
-
-    Parameters
-    ----------
-    table
-        A row for each published number. All columns but `published` are factors and axes of the
-        summary, such as `n` and `method`.
-    measure
-        Name of the measure, as in the summary.
-    source
-        Figure, table or section of the document.
-    published
-        Column of the published numbers, in the units of the measure.
-    n_rep
-        Replicates behind each published number, which must be a proportion; it has the Monte Carlo
-        error of so many. Default: the numbers are exact but for `rounding`.
-    **more
-        Further parameters of `Claim`, such as `rounding=0.0005` and `difference`.
-
-    Returns
-    -------
-    list of Claim
-        An argument for `Study(claims=...)`, in the order of the rows.
-
-    Raises
-    ------
-    StudyError
-        If the table has no such column, no other column, or two rows of one cell.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from simstudy.claims import claims_of_table
-    >>> rates = pd.DataFrame({"n": [10, 40], "rate": [0.057, 0.051]})
-    >>> claims = claims_of_table(rates, "type_1_error", source="Table 1", published="rate",
-    ...                          n_rep=10_000, rounding=0.0005)
-    >>> [(claim.name, claim.published) for claim in claims]
-    [('type_1_error, n = 10', 0.057), ('type_1_error, n = 40', 0.051)]
-    """
-    if published not in table or len(table.columns) < 2:
-        raise StudyError(
-            f"the table of {source} has the columns {', '.join(map(str, table))}: it needs "
-            f"{published!r}, and at least one factor or axis that says which cell a row is."
-        )
-    cells = table.drop(columns=published)
-    if cells.duplicated().any():
-        cell = cells[cells.duplicated()].iloc[0].to_dict()
-        raise StudyError(f"the table of {source} has two rows of {_cell_text(cell)}: leave one.")
-    values, made = table[published].astype(float), []
-    for at, cell in enumerate(cells.to_dict("records")):
-        value = float(values.iloc[at])
-        other = cells.iloc[[int((values - value).abs().to_numpy().argmax())]].to_dict("records")[0]
-        known: dict[str, Any] = dict(more)
-        if other != cell and "wrong_value" not in more:
-            known["wrong_value"] = WrongValue(_cell_text(other), partial(_of_cell, measure, other))
-        if n_rep is not None:
-            known["published_mcse"] = float(cautious_binomial_error(value, n_rep))
-        name = f"{measure}, {_cell_text(cell)}"
-        words = f"{measure} is {value:g} for {_cell_text(cell)}"
-        made.append(Claim(name, words, source, partial(_of_cell, measure, cell), value, **known))
-    return made
-
-
-def _cell_text(cell: Mapping[Any, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in cell.items())
-
-
-def _of_cell(measure: str, cell: Mapping[Any, Any], result: Any) -> Finding:
-    return of_row(result.row(measure, **cell))
 
 
 def is_above(

@@ -52,6 +52,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
+    settings.refuse_slips(arguments)
     with settings.errors_in_one_line():
         arguments = with_experiments(arguments, project)
     program, task = project.command("run"), Task(project)

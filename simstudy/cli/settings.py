@@ -23,6 +23,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from pydantic_core import to_jsonable_python
 from yaml import YAMLError
 
 from simstudy.cli.project import (
@@ -35,11 +36,13 @@ from simstudy.cli.project import (
     with_experiments,
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
-from simstudy.options import build, format_setting, option, option_help, plain
+from simstudy.options import build, format_setting, option, option_help
 from simstudy.remote import Place, place_of
 from simstudy.study.run_options import RunOptions
 
 VERSION_BASE = "1.3"
+AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']*)'")
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 FULL_ERROR = "HYDRA_FULL_ERROR"
 COMPOSING_ERRORS = (
     HydraException, OmegaConfBaseException, YAMLError,
@@ -181,7 +184,8 @@ class Run:
     @property
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
-        made_by = {"experiment": self.name, **plain(asdict(self.config)), **self.interpolated}
+        options = to_jsonable_python(asdict(self.config))
+        made_by = {"experiment": self.name, **options, **self.interpolated}
         until = {"precision": self.settings.precision, "at_least": self.n_rep}
         return made_by | (until if self.settings.precision else {})
 
@@ -259,8 +263,35 @@ def first_line(error: BaseException) -> str:
             return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return describe(error)
+    if slip := AMBIGUOUS.search(str(error)):
+        name, _, value = slip[1].partition("=")
+        if THOUSANDS.fullmatch(value):
+            return f"{slip[1]}: numbers have no commas: {name}={value.replace(',', '')}"
+        in_one_run = f", or write a list in brackets, {name}=[{value}]"
+        return f"{slip[1]} gives several values: add -m to run each of them" + (
+            in_one_run if name.startswith("experiment.") else ""
+        )
     given = error.override if isinstance(error, OverrideParseException) else None
     return in_one_line(": ".join(str(each) for each in (given, error, cause) if each))
+
+
+def refuse_slips(arguments: Sequence[str]) -> None:
+    """Refuse arguments as they are written for other programs.
+
+    Raises
+    ------
+    ConfigError
+        With how they are written here.
+    """
+    for before, text, after in zip(("", *arguments), arguments, (*arguments[1:], ""), strict=False):
+        ends = len(text) > 1 and text.endswith("=") and after and "=" not in after
+        if text.startswith("=") or ends:
+            parts = [before * text.startswith("="), text, after * text.endswith("=")]
+            raise ConfigError(f"no blanks stand around =: write {''.join(parts)}")
+        name = text.removeprefix("--").partition("=")[0].replace("-", "_")
+        if text.startswith("--") and (name in (*NAMES, "experiment", "scale") or "." in name):
+            value = text.partition("=")[2] or after or "VALUE"
+            raise ConfigError(f"{text}: settings have no dashes: write {name}={value}")
 
 
 class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
@@ -342,6 +373,7 @@ def compose_run(project: Project, arguments: Sequence[str]) -> Run:
     ConfigError
         In one line, for anything that cannot be composed or is not allowed.
     """
+    refuse_slips(arguments)
     with errors_in_one_line():
         overrides = with_experiments(arguments, project)
     if overrides[:1] == ["-m"]:

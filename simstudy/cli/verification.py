@@ -23,7 +23,6 @@ class Verify:
     budget: str = option("time after which no further group is begun", default="5m")
     seed: int | None = option("seed of the choice of groups (default: a fresh one)", at_least=0)
     n_jobs: int | None = option("number of workers")
-    figures: bool = option("draw the figures again", default=True)
 
 
 def verify_folders(project: Project, words: Sequence[str]) -> int:
@@ -60,7 +59,7 @@ def verify_folders(project: Project, words: Sequence[str]) -> int:
             print(f"{folder}: {error}", file=sys.stderr, flush=True)
             ended.add(DIFFERS)
             continue
-        found.unchecked += [f"draws, claims and figures: {why_not}"] * bool(why_not)
+        found.unchecked += [f"draws and claims: {why_not}"] * bool(why_not)
         print(found, flush=True)
         ended.add(found.status)
     return DIFFERS if DIFFERS in ended else max(ended)

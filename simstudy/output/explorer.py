@@ -19,7 +19,6 @@ from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
-from simstudy.measures import Measure, coverage
 from simstudy.output.at_a_glance import nominal_values
 from simstudy.output.report.claims import content_hash, page, template_text
 from simstudy.output.report.study_page import read_as
@@ -32,9 +31,6 @@ MAX_REPLICATES = 100_000  # rows of replicates that the page holds
 MAX_PACKED = 600_000  # numbers of replicates that the page holds
 MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
 DIFFERENCE, REP = "difference of methods", "rep"
-BY_LIMITS = coverage("lower", "upper", 0.0).formula
-BY_ERRORS = coverage(estimate="estimate", se="se", truth=0.0).formula
-Z = 1.959964  # of an interval of 95%
 AT_ZERO = ("bias", "relative_error")  # measures whose names contain it should be 0
 
 Table = dict[str, Any]
@@ -86,7 +82,6 @@ def write_explorer(
     """
     content: dict[str, Any] = {"title": title, "names": dict(labels), "method": None}
     content |= {"tables": {"estimates": _summary_table(summary, value_labels, labels)}}
-    content["interval"] = ""
     if result is not None:
         axis = result.plan.methods_axis or next(iter(result.plan.axes), None)
         content["method"] = axis
@@ -193,7 +188,7 @@ def _differences(result: Result, axis: str | None) -> pd.DataFrame:
 
 
 def _add_replicates(content: Table, result: Result, value_labels: Readings, labels: Labels) -> None:
-    """Add the replicates of a small store, and the share of them that is missing."""
+    """Add the replicates of a small store."""
     n_cells = math.prod(map(len, result.plan.axes.values()))
     if sum(result.n_rep.values()) * n_cells > MAX_REPLICATES:
         return
@@ -208,68 +203,16 @@ def _add_replicates(content: Table, result: Result, value_labels: Readings, labe
         return
     table = _factors(frame, before, value_labels, labels)
     table["values"] = {REP: frame[REP].tolist()}
-    cells = [pd.factorize(frame[name].astype(object), use_na_sentinel=False)[0] for name in before]
-    cell = pd.factorize(pd.MultiIndex.from_arrays(cells))[0] if cells else np.zeros(len(frame), int)
     columns = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in found}
-    measures = (m for m in result.details.measures if m.formula in (BY_LIMITS, BY_ERRORS))
-    for measure in (each for each in measures if {*each.reads[:2]} <= {*found}):
-        zipped, truth = _zip_columns(frame, cell, measure)
-        content["interval"] = f"interval less {labels.get(truth, as_words(truth))}"
-        columns |= zipped
-        break
     packed = {
         name: base64.b64encode(column.astype("<f4").tobytes()).decode()
         for name, column in columns.items()
     }
-    missing = _missing(frame, cell, before, found)
-    if len(missing):
-        content["tables"]["missing values"] = _summary_table(missing, value_labels, labels)
     content["tables"]["replicates"] = table | {"packed": packed}
 
 
 def _is_number(values: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(values)
-
-
-def _missing(
-    frame: pd.DataFrame, cell: np.ndarray, factors: list[str], columns: list[str]
-) -> pd.DataFrame:
-    """The share of replicates without a value, by column and cell; none if all are there."""
-    gone = frame[columns].isna()
-    if not gone.any(axis=None):
-        return pd.DataFrame()
-    first, n_rep = frame[~pd.Series(cell).duplicated().to_numpy()][factors], np.bincount(cell)
-    parts = []
-    for name in columns:
-        share = np.bincount(cell, weights=gone[name]) / n_rep
-        error = np.sqrt(share * (1 - share) / n_rep)
-        parts.append(first.assign(measure=name, estimate=share, mcse=error, n_rep=n_rep))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _zip_columns(
-    frame: pd.DataFrame, cell: np.ndarray, measure: Measure
-) -> tuple[dict[str, np.ndarray], str]:
-    """Limits of intervals less the truth, their rank in the cell by how far they miss, the truth.
-
-    The truth is the mean of the estimates if it is no column. Ranks are in percent.
-    """
-    one, two, *truths = measure.reads
-    low, high = (frame[name].to_numpy(dtype=float, na_value=np.nan) for name in (one, two))
-    middle = low if measure.formula == BY_ERRORS else (low + high) / 2
-    if measure.formula == BY_ERRORS:
-        low, high = middle - Z * high, middle + Z * high
-    truth = next((name for name in truths if name in frame and _is_number(frame[name])), "")
-    center = frame[truth] if truth else pd.Series(middle).groupby(cell).transform("mean")
-    low, high, middle = (side - center.to_numpy(dtype=float) for side in (low, high, middle))
-    with np.errstate(all="ignore"):
-        half = np.where(middle > 0, middle - low, high - middle)
-        missed = np.where(middle == 0, 0.0, np.abs(middle) / half)
-    missed[np.isnan(low + high)] = np.nan
-    ranks = pd.Series(missed).groupby(cell)
-    rank = 100 * (ranks.rank(method="first") - 0.5) / ranks.transform("count")
-    columns = {"_low": low, "_high": high, "_rank": rank.to_numpy()}
-    return columns, truth or "the mean of the estimates"
 
 
 def _number(value: Any, digits: int = DIGITS) -> float | int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result, doubts_of
+from simstudy.analysis.result import SUMMARY, Result
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
@@ -32,11 +32,12 @@ from simstudy.output.manifest import (
     is_current,
     protocol_facts,
     versions_of,
+    warnings_of_estimates,
     write_manifest,
 )
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
-from simstudy.provenance.modules import source_files, sources_digest
+from simstudy.provenance.modules import sources_digest
 from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
@@ -244,8 +245,8 @@ def publish(
         content |= {"config": config or {}, INPUTS: inputs}
         if "groups" in frames:
             content[AVERAGES] = [each.name for each in result.details.measures if each.averages]
-        if doubts := doubts_of(result):
-            content["doubts"] = doubts
+        if in_doubt := warnings_of_estimates(result):
+            content["warnings"] = [*content.get("warnings", []), *in_doubt]
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}
@@ -288,7 +289,7 @@ def _manifest(
         **facts_of(result),
         "figures_failed": [each.name for each in published.figures if each.failed],
         "tables_failed": [each.name for each in published.tables if each.failed],
-        **environment(source_files(module_file), versions_of(result, module_file)),
+        **environment(module_file, versions_of(result, module_file)),
         **facts_of_drawing(result, previous),
         **({"protocol": published.protocol} if published.protocol else {}),
         "figures_not_drawn": published.not_drawn,

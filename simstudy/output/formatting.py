@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import spent
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.analysis.summary import factor_names
 from simstudy.atomic_files import write_bytes
 from simstudy.design.plan import Plan, factors_in
 from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
-from simstudy.measures import OutlierRate
 from simstudy.remote import Place
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
@@ -102,22 +101,6 @@ def format_precision(result: Result) -> str:
     if n_short:
         return f"{text}; the others stopped at max_rep: raise it to go on"
     return f"{text}; the same number everywhere would have taken {uniform:,} replicates"
-
-
-def format_outliers(result: Result) -> list[str]:
-    """The number of outliers, by measure; empty if there are none."""
-    texts = []
-    for measure in result.details.measures:
-        if isinstance(measure, OutlierRate):
-            rows = result.summary[result.summary[MEASURE] == measure.name]
-            counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
-            if counts.any():
-                texts.append(
-                    f"{counts.sum():,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie "
-                    f"more than {measure.beyond:g} robust standard deviations from their median, "
-                    f"in {(counts > 0).sum():,} of {len(rows):,} cells. They are in every measure."
-                )
-    return texts
 
 
 SCENARIOS = "scenarios.parquet"

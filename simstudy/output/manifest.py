@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import subprocess
-import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.analysis.summary import Warned, factor_names, warned_measures
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
 from simstudy.errors import StoreError
@@ -90,22 +89,38 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
     outcome, details = result.outcome, result.details
     known = previous.get("seconds_per_replicate", {}) | details.seconds_by_method
     names = [method.name for method in result.plan.methods if method.name in known]
-    facts = {
+    facts: dict[str, Any] = {
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
         "seconds_per_replicate": {name: known[name] for name in names},
         "core_seconds": round(sum(each.own + each.data for each in details.spent.values()), 3),
         DRAWN: list(details.times or ()),
-        "noticed": outcome.warnings,
         "notes": outcome.notes,
-        "warnings": int(result.warnings["replicates"].sum()),
+        "warnings": [each._asdict() for each in _warnings_of_run(result)],
     }
     if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
         kept = ("wall_seconds", "blocks_computed", "seconds_per_replicate")
         facts |= {name: previous[name] for name in kept if name in previous}
-        facts |= {name: facts[name] or previous.get(name) for name in ("noticed", "notes")}
+        facts["notes"] = outcome.notes or previous.get("notes")
+        if not outcome.warnings:
+            known = previous.get("warnings", ())
+            facts["warnings"] += [each for each in known if each["kind"] == "run"]
     always = ("wall_seconds", "blocks_computed")
     return {name: fact for name, fact in facts.items() if fact or name in always}
+
+
+def _warnings_of_run(result: Result) -> Iterator[Warned]:
+    """Warnings about the run as a whole, and how many the study's code issued."""
+    yield from (Warned("run", "", text) for text in result.outcome.warnings)
+    if len(result.warnings):
+        n, first = int(result.warnings["replicates"].sum()), result.warnings["warning"].iloc[0]
+        yield Warned("replicate", "warnings.parquet", f"{n:,} warnings; most often: {first}")
+
+
+def warnings_of_estimates(result: Result) -> list[dict[str, str]]:
+    """The measures of which some estimate is in doubt, as entries of a manifest."""
+    locations = [*factor_names(result.plan), *result.plan.axes]
+    return [each._asdict() for each in warned_measures(result.summary, locations)]
 
 
 def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
@@ -184,48 +199,32 @@ def _is_written(folder: Place, result: Result) -> bool:
     return is_same and all(runs.file_hash(folder / name) == digest for name, digest in files)
 
 
-MAX_FILES = 20  # modified files that are listed by name
 GIT_SECONDS = 10.0  # timeout of a git command
-GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set by git hooks
 LIBRARIES = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
+PROJECT = Path(__file__).parents[2]  # of simstudy, unless it is installed
 
 
 def environment(
-    files: Iterable[str | Path] | None = None, libraries: Mapping[str, str] | None = None
+    file: str | Path | None = None, libraries: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Versions, machine and repository, for the manifest.
 
     Parameters
     ----------
-    files
-        Source files that the results depend on. Default: those of simstudy. Installed libraries
-        are recorded by their version instead.
+    file
+        The study's file. Default: those of simstudy, if they are in a repository.
     libraries
         Versions of further libraries, by name.
 
     Returns
     -------
     dict
-        `made` (date and time), `python`, `machine`, `versions`, and in `git` for each repository
-        that holds any of the files its `commit`, whether they are `modified` (changed, untracked
-        or ignored), and if so the first `modified_files`, relative to the repository.
-        `untracked_files` are the names of files outside of any repository, if there are any.
+        `made` (date and time), `python`, `machine`, `versions`, and in `git` the `commit` of the
+        file's repository, and whether any Python or YAML file in it is `modified` or new.
     """
-    if files is None:
-        files = Path(__file__).parents[1].rglob("*.py")
-    installed = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")]
-    by_root: dict[Path | None, list[Path]] = {}
-    for path in sorted({Path(file).resolve() for file in files}):
-        if not any(map(path.is_relative_to, installed)):
-            root = next((above for above in path.parents if (above / ".git").exists()), None)
-            by_root.setdefault(root, []).append(path)
-    loose = sorted({path.name for path in by_root.pop(None, [])})[:MAX_FILES]
-    states = [_git_state(root, paths) for root, paths in by_root.items() if root]
-    return {
-        **program(libraries or {}),
-        "git": [state for state in states if state],
-        **({"untracked_files": loose} if loose else {}),
-    }
+    folder = PROJECT if file is None else Path(file).parent
+    is_committed = file is not None or (PROJECT / ".git").exists()
+    return {**program(libraries or {}), "git": _git_state(folder) if is_committed else []}
 
 
 def program(libraries: Mapping[str, str]) -> dict[str, Any]:
@@ -244,28 +243,19 @@ def library_versions() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version != "unknown"}
 
 
-def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
-    """The commit of a repository (None before the first), and which of the files differ from it.
-
-    Empty if git fails. Git does not write to the repository.
-    """
-    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs", "status"]
-    command += ["--porcelain=v2", "--branch", "--no-renames", "-z", "--untracked-files=all"]
-    command += ["--ignored=traditional", "--"]
-    command += sorted(path.relative_to(root).as_posix() for path in files)
-    here = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
+def _git_state(folder: Path) -> list[dict[str, Any]]:
+    """The commit (None before the first) and whether code differs from it; empty without git."""
+    command = ["git", "-C", str(folder), "--no-optional-locks", "status", "--porcelain=v2"]
+    command += ["--branch", "--", ":/*.py", ":/*.yaml"]
     try:
         told = subprocess.run(
-            command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
-        ).stdout.decode(errors="replace")
+            command, capture_output=True, check=True, timeout=GIT_SECONDS, text=True
+        ).stdout.splitlines()
     except (OSError, subprocess.SubprocessError):
-        return {}
-    lines = [line.split(" ") for line in told.split("\0") if line]
-    (commit,) = (words[2] for words in lines if words[1] == "branch.oid")
-    n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
-    changed = sorted(" ".join(w[n_before[w[0]] :]) for w in lines if w[0] in n_before)
-    state = {"commit": None if commit == "(initial)" else commit, "modified": bool(changed)}
-    return state | ({"modified_files": changed[:MAX_FILES]} if changed else {})
+        return []
+    (commit,) = (line.split()[2] for line in told if line.startswith("# branch.oid"))
+    is_modified = not all(line.startswith("#") for line in told)
+    return [{"commit": None if commit == "(initial)" else commit, "modified": is_modified}]
 
 
 REPORT, EXPLORER = "report.html", "explore.html"

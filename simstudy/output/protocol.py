@@ -199,11 +199,9 @@ class Protocol:
         if before is not None and before.hash == self.hash:
             return before
         if before is not None or (folder / TEXT).exists():
-            changed = compare(before.planned, self.planned) if before else []
-            what = first_few([str(row) for row in changed if row.differs]) or "its precision"
             raise StoreError(
-                f"{folder / TEXT} is a protocol of another plan ({what}). It may contain text "
-                f"of its author: move it and {RECORD} away, or choose another out=..."
+                f"{folder / TEXT} is a protocol of another plan. It may contain text of its "
+                f"author: move it and {RECORD} away, or choose another out=..."
             )
         content = asdict(self) | {"hash": self.hash}
         write_bytes(folder / TEXT, content.pop("markdown").encode())

@@ -9,7 +9,8 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.analysis.summary import overview
-from simstudy.claims import NO_DATA, TOO_FEW, format_values, is_unexpected
+from simstudy.claims.table import format_values
+from simstudy.claims.verdict import NO_DATA, TOO_FEW, is_unexpected
 from simstudy.lazy import pd
 from simstudy.output import formatting
 from simstudy.output.folder import Published
@@ -62,7 +63,6 @@ def _closing_lines(
     yield from _format_protocol(published.protocol)
     yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
     yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
-    yield from (f"outliers: {text}" for text in formatting.format_outliers(result))
     yield from filter(None, [doubts_of(result)])
     yield from (f"warning: {text}" for text in result.outcome.warnings)
     if len(result.warnings):

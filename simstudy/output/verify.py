@@ -12,9 +12,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from simstudy.analysis.replicates import StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import factor_names, scenarios_with
 from simstudy.atomic_files import write_json
-from simstudy.claims import check_claims
+from simstudy.claims.table import check_claims
 from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
@@ -108,7 +106,6 @@ def verify(
     budget: float = 300.0,
     seed: int | None = None,
     n_jobs: int | None = None,
-    figures: bool = True,
     **where: Any,
 ) -> Verification:
     """Check that a published folder holds what it says.
@@ -131,8 +128,6 @@ def verify(
         Seed of the choice of groups. Default: a fresh one, which the answer states.
     n_jobs
         Number of workers, as for `Study.run`.
-    figures
-        Whether figures are drawn again, from the summary.
     **where
         Factors and axes of a number whose groups are all drawn.
 
@@ -156,41 +151,44 @@ def verify(
     >>> verify(publish(result, figures=False).folder, study).status
     0
     """
-    published = _Published.read(place_of(folder))
-    made = Verification(published.folder, secrets.randbits(32) if seed is None else seed)
-    _check_files(made, published)
-    summary, groups = published.table("summary"), published.table("groups")
+    place = place_of(folder)
+    manifest = runs.read_manifest(place)
+    if manifest is None or "study" not in manifest:
+        raise errors.StoreError(
+            f"{place} holds no {runs.MANIFEST}: name a folder such as results/NAME."
+        )
+    made = Verification(place, secrets.randbits(32) if seed is None else seed)
+    _check_files(made, runs.listed_files(manifest, place))
+    summary, groups = _table(place, "summary"), _table(place, "groups")
     if summary is None:
-        raise errors.StoreError(f"{published.folder} holds no summary: publish the study again.")
-    if groups is not None and not groups["row"].between(0, len(summary) - 1).all():
-        raise errors.StoreError(f"{published.folder}: {GROUPS} has rows that the summary lacks.")
+        raise errors.StoreError(f"{place} holds no summary: publish the study again.")
     if groups is None:
         made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
+    elif not groups["row"].between(0, len(summary) - 1).all():
+        raise errors.StoreError(f"{place}: {GROUPS} has rows that the summary lacks.")
     else:
-        averages = published.manifest.get(AVERAGES, [])
+        averages = manifest.get(AVERAGES, [])
         if study is not None:
             averages = [measure.name for measure in study.measures if measure.averages]
         _check_summary(made, summary, groups, averages)
-    if study is not None and "seed" not in published.manifest:
-        raise errors.StoreError(
-            f"{published.folder}: the manifest names no seed, so nothing can be drawn."
-        )
     if study is not None:
-        plan = study.plan(int(published.manifest["seed"]))
+        if "seed" not in manifest:
+            raise errors.StoreError(
+                f"{place}: the manifest names no seed, so nothing can be drawn."
+            )
+        plan = study.plan(int(manifest["seed"]))
         provenance = compute_provenance(plan)
-        _check_code(made, published.manifest, provenance)
-        light = _without_replicates(study, plan, published.manifest, summary)
-        _check_claims(made, study, light, published.table("claims"))
+        _check_code(made, manifest, provenance)
+        light = _without_replicates(study, plan, manifest, summary)
+        _check_claims(made, study, light, _table(place, "claims"))
         if groups is not None:
-            _check_draws(
-                made, light.details.measures, plan, provenance, summary, groups, share=share,
-                budget=budget, workers=Workers(n_jobs=n_jobs), where=where,
-            )  # fmt: skip
-        if figures:
-            _check_figures(made, light, published)
+            measures, workers = light.details.measures, Workers(n_jobs=n_jobs)
+            drawn = _Drawn(measures, plan, provenance, summary, groups, workers)
+            _check_draws(made, drawn, share=share, budget=budget, where=where)
     if made.wrong:
-        moved = study is not None and _other_versions(published.manifest)
-        made.status = NOT_COMPARABLE if moved and not _is_wrong_in_itself(made) else DIFFERS
+        moved = study is not None and _other_versions(manifest)
+        only_draws = all("drawn here" in text for text in made.wrong)
+        made.status = NOT_COMPARABLE if moved and only_draws else DIFFERS
         if moved:
             made.said.append(f"versions differ: {moved}")
     _write(made)
@@ -198,62 +196,35 @@ def verify(
 
 
 # Files ----------------------------------------------------------------
-@dataclass
-class _Published:
-    """A published folder as it is, whatever its manifest says of it."""
+def _table(folder: Place, name: str) -> pd.DataFrame | None:
+    """A table of the folder; None if it is not there.
 
-    folder: Place
-    manifest: Mapping[str, Any]
-
-    @classmethod
-    def read(cls, folder: Place) -> _Published:
-        """Read a folder's manifest.
-
-        Raises
-        ------
-        StoreError
-            If there is none.
-        """
-        manifest = runs.read_manifest(folder)
-        if manifest is None or "study" not in manifest:
-            raise errors.StoreError(
-                f"{folder} holds no {runs.MANIFEST}: name a folder such as results/NAME."
-            )
-        return cls(folder, manifest)
-
-    @cached_property
-    def files(self) -> dict[str, str]:
-        """The listed files, with their hashes."""
-        return runs.listed_files(self.manifest, self.folder)
-
-    def table(self, name: str) -> pd.DataFrame | None:
-        """A table of the folder; None if it is not there.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            return None
-        try:
-            return pd.read_parquet(BytesIO(path.read_bytes()))
-        except Exception as error:  # a file may hold anything
-            raise errors.StoreError(f"{path} is damaged ({errors.describe(error)}).") from None
+    Raises
+    ------
+    StoreError
+        If it cannot be read.
+    """
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        return None
+    try:
+        return pd.read_parquet(BytesIO(path.read_bytes()))
+    except Exception as error:  # a file may hold anything
+        raise errors.StoreError(f"{path} is damaged ({errors.describe(error)}).") from None
 
 
-def _check_files(made: Verification, published: _Published) -> None:
+def _check_files(made: Verification, listed: Mapping[str, str]) -> None:
     """Compare each listed file with its hash; pages that are made again may be absent."""
-    absent = []
-    for name, digest in published.files.items():
-        found = runs.file_hash(published.folder / name)
-        if not found:
-            absent.append(name)
-        elif found != digest:
-            made.wrong.append(f"{name}: the manifest lists the hash {digest}, the file has {found}")
-    n_listed = len(published.files)
-    made.said.append(f"files: {n_listed - len(absent):,} of {n_listed:,} are here, with hashes")
+    found = {name: runs.file_hash(made.folder / name) for name in listed}
+    absent = [name for name, digest in found.items() if not digest]
+    made.wrong += [
+        f"{name}: the manifest lists the hash {listed[name]}, the file has {digest}"
+        for name, digest in found.items()
+        if digest and digest != listed[name]
+    ]
+    made.said.append(
+        f"files: {len(listed) - len(absent):,} of {len(listed):,} are here, with hashes"
+    )
     if absent:
         made.unchecked.append(f"files that are not here: {errors.first_few(absent)}")
 
@@ -273,41 +244,38 @@ def _check_summary(
     n_exact = n_near = n_small = 0
     for at, totals in sums.items():
         row, of_groups = records[at], spread[at]
-        for name in COUNTS:
-            if row[name] != totals[name]:
-                made.wrong.append(
-                    f"{_place(row)}: {name} is {row[name]:,}, its groups have {totals[name]:,}"
-                )
-        if row["measure"] in averages:
-            n_exact += 1
+        made.wrong += [
+            f"{_place(row)}: {name} is {row[name]:,}, its groups have {totals[name]:,}"
+            for name in COUNTS
+            if row[name] != totals[name]
+        ]
+        mean, std, count = (float(of_groups[name]) for name in ("mean", "std", "count"))
+        is_average = row["measure"] in averages
+        if is_average:
             mean = float(weighted[at]) / totals["n_given"] if totals["n_given"] else math.nan
-            floor = RTOL * of_groups["size"] + 1e-15
-            if _far(row["estimate"], mean, RTOL * _unit(row) + floor):
-                made.wrong.append(_both(row, mean, "the mean of its groups is"))
-                n_exact -= 1
-        elif math.isfinite(row["estimate"]) and of_groups["count"] > 2:
-            if row["n_given"] < MIN_SIZE * of_groups["count"]:
-                n_small += 1
-                continue
-            n_near += 1
-            allowed = _allowed(row, *(of_groups[name] for name in ("mean", "std", "count")))
-            if _far(row["estimate"], of_groups["mean"], allowed):
-                made.wrong.append(_both(row, of_groups["mean"], "the mean of its groups is"))
-                n_near -= 1
-        if row["measure"] in averages:
-            made.wrong += filter(None, [_odd_error(row, of_groups["std"], of_groups["count"])])
+            allowed = RTOL * (_unit(row) + of_groups["size"]) + 1e-15
+            made.wrong += filter(None, [_odd_error(row, std, count)])
+        elif math.isfinite(row["estimate"]) and count > 2 and row["n_given"] >= MIN_SIZE * count:
+            allowed = _allowed(row, mean, std, count)
+        else:
+            n_small += 1
+            continue
+        if _far(row["estimate"], mean, allowed):
+            made.wrong.append(_both(row, mean, "the mean of its groups is"))
+        else:
+            n_exact, n_near = n_exact + is_average, n_near + (not is_average)
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
     if n_small:
         made.unchecked.append(
-            f"{n_small:,} numbers that are no means, whose groups have fewer than {MIN_SIZE} "
-            "replicates"
+            f"{n_small:,} numbers that are no means, of few groups or groups of fewer than "
+            f"{MIN_SIZE} replicates"
         )
     if len(sums) < len(summary):
         made.unchecked.append(f"{len(summary) - len(sums):,} rows of the summary without groups")
 
 
-def _allowed(row: Mapping[str, Any], mean: float, std: float, count: int) -> float:
+def _allowed(row: Mapping[str, Any], mean: float, std: float, count: float) -> float:
     """How far a measure that is no mean may lie from the mean of its groups.
 
     Its bias in a group of n replicates is of the order of its standard error there over √n. That
@@ -328,11 +296,9 @@ def _unit(row: Mapping[str, Any]) -> float:
 
 
 def _far(first: float, second: float, allowed: float) -> bool:
-    if math.isnan(first) or math.isnan(second):
-        return math.isnan(first) != math.isnan(second)
-    if math.isinf(first) or math.isinf(second):
-        return first != second
-    return not abs(first - second) <= max(allowed, 1e-300)
+    if math.isnan(first) and math.isnan(second):
+        return False
+    return not math.isclose(first, second, rel_tol=0.0, abs_tol=allowed)
 
 
 def _odd_error(row: Mapping[str, Any], sd: float, count: float) -> str:
@@ -369,21 +335,15 @@ def _both(row: Mapping[str, Any], other: float, what: str) -> str:
 # Code and claims ------------------------------------------------------
 def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunProvenance) -> None:
     """Say whether the code here is that of the manifest; draws decide whether it matters."""
-    listed = manifest.get(runs.INPUTS, {}).get("blocks", {})
-    owner = current.of_blocks
-    other = [
-        key
-        for origin, keys in listed.items()
-        for key in keys
-        if key not in owner.codes or owner.origin(key) != origin
-    ]
-    if other:
-        made.said.append(
-            f"code: for {len(other):,} of {len(owner.codes):,} units it is not the manifest's, or "
-            "its libraries have other versions: the draws show whether that moves a number"
-        )
-    else:
-        made.said.append("code: that of the manifest, with the same libraries")
+    listed, here = manifest.get(runs.INPUTS, {}).get("blocks", {}), current.of_blocks
+    origins = [(origin, key) for origin, keys in listed.items() for key in keys]
+    n_other = sum(key not in here.codes or here.origin(key) != old for old, key in origins)
+    made.said.append(
+        f"code: for {n_other:,} of {len(here.codes):,} units it is not the manifest's, or its "
+        "libraries have other versions: the draws show whether that moves a number"
+        if n_other
+        else "code: that of the manifest, with the same libraries"
+    )
 
 
 def _other_versions(manifest: Mapping[str, Any]) -> str:
@@ -463,10 +423,6 @@ class _Drawn:
     summary: pd.DataFrame
     groups: pd.DataFrame
     workers: Workers
-
-    def rows_of(self, key: str) -> range:
-        """The rows of a scenario in the summary."""
-        return self.rows_by_key[key]
 
     def __post_init__(self) -> None:
         self.records: list[Any] = self.summary.to_dict("records")
@@ -584,39 +540,18 @@ class _BlocksFrom:
 
 
 def _check_draws(
-    made: Verification,
-    measures: Sequence[Measure],
-    plan: Plan,
-    provenance: RunProvenance,
-    summary: pd.DataFrame,
-    groups: pd.DataFrame,
-    *,
-    share: float,
-    budget: float,
-    workers: Workers,
-    where: Mapping[str, Any],
+    made: Verification, drawn: _Drawn, *, share: float, budget: float, where: Mapping[str, Any]
 ) -> None:
     """Draw groups again, and compare their estimates."""
-    drawn = _Drawn(measures, plan, provenance, summary, groups, workers)
     units = drawn.units()
-    made.n_groups = len(units)
-    order = _order(plan, units, made.seed)
+    order = _order(drawn.plan, units, made.seed)
     n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
-    factors = [*factor_names(plan), *plan.axes]
-    if unknown := [name for name in where if name not in factors]:
-        raise errors.ConfigError(
-            f"{unknown[0]} is no factor; {errors.nearest(unknown[0], factors)}"
-        )
     if where:
-        try:
-            keys = {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
-        except LookupError as error:
-            raise errors.ConfigError(f"{error} in this folder") from None
+        keys = _keys_with(drawn.plan, where)
         order = [unit for unit in order if unit[0] in keys]
         n_wanted = len(order)
-    n_first = len({type(base_scenario(each)) for each in plan.scenarios})
-    begun, done, size = time.monotonic(), 0, max(n_first, 1)
-    tied: list[str] = []
+    begun, done, tied = time.monotonic(), 0, list[str]()
+    size = max(len({type(base_scenario(each)) for each in drawn.plan.scenarios}), 1)
     while done < n_wanted and (not done or time.monotonic() - begun < budget):
         some = order[done : min(done + size, n_wanted)]
         try:
@@ -631,7 +566,7 @@ def _check_draws(
         done += len(some)
         rate = (time.monotonic() - begun) / done
         size = max(1, min(2 * size, int((budget - (time.monotonic() - begun)) / max(rate, 1e-6))))
-    made.n_drawn, made.seconds = done, time.monotonic() - begun
+    made.n_groups, made.n_drawn, made.seconds = len(units), done, time.monotonic() - begun
     made.missed = 0.0 if done == len(units) else (1 - FALSIFIED) ** done
     if len(tied) > max(1, MAX_TIED * done):
         made.wrong += tied
@@ -646,6 +581,24 @@ def _check_draws(
         made.unchecked.append(f"{n_wanted - done:,} groups past the budget of {budget:g} s")
 
 
+def _keys_with(plan: Plan, where: Mapping[str, Any]) -> set[str]:
+    """The keys of the scenarios with these factors.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown factor, and if there is none.
+    """
+    factors = [*factor_names(plan), *plan.axes]
+    for name in where:
+        if name not in factors:
+            raise errors.ConfigError(f"{name} is no factor; {errors.nearest(name, factors)}")
+    try:
+        return {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
+    except LookupError as error:
+        raise errors.ConfigError(f"{error} in this folder") from None
+
+
 def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tuple[str, Group]]:
     """A random order that begins with one group of each class of scenario."""
     shuffled = [units[at] for at in np.random.default_rng(seed).permutation(len(units))]
@@ -654,47 +607,6 @@ def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tu
         kinds.setdefault(type(base_scenario(plan.keys[key])), (key, group))
     first = list(kinds.values())
     return [*first, *(unit for unit in shuffled if unit not in set(first))]
-
-
-# Figures --------------------------------------------------------------
-def _check_figures(made: Verification, result: Result, published: _Published) -> None:
-    """Draw figures again from the summary, and compare their pictures."""
-    import tempfile
-
-    from simstudy.figures import save_figure
-
-    if not any(name.endswith(".png") for name in published.files):
-        return
-    if _other_versions(published.manifest):
-        made.unchecked.append("figures: the libraries are of other versions")
-        return
-    same, left = 0, []
-    listed = {n: d for n, d in published.files.items() if n.endswith(".png")}
-    with tempfile.TemporaryDirectory() as place:
-        for name in result.details.figures:
-            try:
-                saved = save_figure(result.figure(name), Path(place), name)
-            except (errors.SimstudyError, LookupError) as error:
-                left.append(f"{name} ({errors.describe(error)})")
-                continue
-            png = f"figures/{Path(str(saved.png)).name}"
-            if png not in listed:
-                left.append(f"{name} (not published)")
-            elif runs.file_hash(Path(str(saved.png))) == listed[png]:
-                same += 1
-            else:
-                made.wrong.append(f"{png}: drawn from the summary it is another picture")
-    n_figures = len(result.details.figures)
-    made.said.append(
-        f"figures: {same:,} of {n_figures:,} follow from the summary" * bool(n_figures)
-    )
-    if left:
-        made.unchecked.append(f"figures {errors.first_few(left)}")
-
-
-def _is_wrong_in_itself(made: Verification) -> bool:
-    """Whether something disagrees within the folder, without draws."""
-    return any("drawn here" not in text for text in made.wrong)
 
 
 def _write(made: Verification) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from simstudy.store.block_files import (
 from simstudy.store.blocks import Store
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES, Files, Folder, files_at, label_of
 from simstudy.store.provenance import UNKNOWN
-from simstudy.store.runs import INPUTS, StoredRun, list_runs
+from simstudy.store.runs import list_runs
 
 MANY_FILES = 256  # number of small files above which they are merged
 SMALL_BYTES = 1 << 24  # size from which a file is not merged
@@ -143,8 +142,6 @@ def _locked(folder: Path) -> int:
 
 
 # ---------------------------------------------------------------- blocks that no run uses
-MAX_UNUSED_BYTES = 10**9  # bytes of unused blocks from which on a run says so
-REPORTED_BYTES = 10**7  # bytes of unused blocks below which a run never says so
 CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 
@@ -156,37 +153,11 @@ class Removed:
     n_bytes: int = 0
 
 
-def describe_unused(study: Place, store: Store) -> str:
-    """Say in one line if blocks that no run uses take much of a store; empty otherwise.
-
-    Parameters
-    ----------
-    store
-        The store of the current run, whose blocks are in use.
-    """
-    with suppress(FileNotFoundError, StoreError):  # another run merges files; no run has ended
-        n_bytes = sum(map(store.files.size, store.files.names()))
-        limit = min(MAX_UNUSED_BYTES, max(n_bytes / 2, REPORTED_BYTES))
-        if n_bytes - store.n_bytes <= limit:
-            return ""
-        origins = {"blocks": store.origins(store.provenance.codes)}
-        manifest = {"study": store.provenance.settings["study"], INPUTS: origins}
-        unused = clean(study, dry_run=True, older_than=0.0, also=StoredRun("", study, manifest))
-        if unused.n_bytes > limit:
-            return (
-                f"{unused.n_bytes / 1e6:,.0f} of {n_bytes / 1e6:,.0f} MB in {store.files} are "
-                f"blocks that no run uses: simstudy clean {study.name} counts them, and with "
-                "delete=true deletes those older than 7 days"
-            )
-    return ""
-
-
 def clean(
     study: Place,
     *,
     dry_run: bool = False,
     older_than: float = CLEAN_SECONDS,
-    also: StoredRun | None = None,
 ) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
@@ -202,8 +173,6 @@ def clean(
         Whether to count the blocks without removing them.
     older_than
         Age in seconds from which on blocks are removed.
-    also
-        A run that has not ended, whose blocks are in use.
 
     Returns
     -------
@@ -216,7 +185,6 @@ def clean(
         If the folder has no run, so that all blocks would be removed.
     """
     runs, blocks = list_runs(study), study / REPLICATES
-    runs += [also] if also else []
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "

@@ -15,9 +15,7 @@ import contextlib
 import errno
 import hashlib
 import json
-import math
 import os
-import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -394,10 +392,6 @@ def is_of_another_share(name: str, label: str) -> bool:
 
 
 # ---------------------------------------------------------------- errors
-SHARED_MEMORY = "/dev/shm"
-ROOM = 1 << 20  # bytes: a place with less counts as full
-
-
 @contextlib.contextmanager
 def translate_io_errors(path: object) -> Iterator[None]:
     """Report I/O errors within the context, such as a full or read-only disk, in one line.
@@ -413,28 +407,11 @@ def translate_io_errors(path: object) -> Iterator[None]:
         raise _translated(error, path) from error
 
 
-def _full_place(error: OSError, path: object) -> str:
-    """The place without space: that of the file in the error, or shared memory, or the store's."""
-    named = str(error.filename or "")
-    if named and not named.startswith(str(path)):
-        return f"the disk that holds {named}"
-    if _free_bytes(str(path)) >= ROOM > _free_bytes(SHARED_MEMORY):
-        return f"{SHARED_MEMORY} (shared memory, which workers need)"
-    return f"the disk that holds {path}"
-
-
-def _free_bytes(place: str) -> float:
-    try:
-        return shutil.disk_usage(place).free
-    except OSError:  # it is not there, or a URL
-        return math.inf
-
-
 def _translated(error: OSError, path: object) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
-            f"{_full_place(error, path)} is full. Every finished block is kept; free some space "
-            "and run the same command again to continue."
+            f"the disk that holds {error.filename or path} is full. Every finished block is kept; "
+            "free some space and run the same command again to continue."
         )
     if error.errno is None:  # such as a time-out, which is an OSError since Python 3.11
         return error

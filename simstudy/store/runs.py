@@ -17,7 +17,7 @@ from typing import Any
 
 from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan
-from simstudy.errors import StoreError, in_one_line
+from simstudy.errors import StoreError
 from simstudy.remote import Place, place_of
 from simstudy.store import run_records
 from simstudy.store.blocks import Store
@@ -28,19 +28,6 @@ MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 
-NAMES: dict[tuple[type, ...], str] = {
-    (str,): "study question outputs design made doubts",
-    (dict,): "config inputs versions files captions alt_texts data seconds_per_replicate "
-    "figures_not_drawn tables_not_made",
-    (dict, type(None)): "part",
-    (list,): "git noticed notes drawn figures_failed tables_failed averages",
-    (int,): "scenarios replicates failed_replicates blocks_computed warnings",
-    (int, dict): "replicates_per_scenario",
-    (int, type(None)): "seed",
-    (int, float, type(None)): "largest_mcse wall_seconds core_seconds publish_seconds",
-}
-TYPES = {name: types for types, names in NAMES.items() for name in names.split()}
-"""Types of a manifest's values by name; each value may be missing."""
 RUN_AGAIN = "Run the study again, or delete the file"
 
 
@@ -50,7 +37,7 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     Raises
     ------
     StoreError
-        If it cannot be read, or a value has a wrong type, in one line.
+        If it is no JSON object.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -58,28 +45,9 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     content = read_json(path)
     if content is None:
         raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
-    for name, types in TYPES.items():
-        value = content.get(name)
-        is_size = name == "replicates_per_scenario"
-        if name in content and not (_is_one(value, types) and (not is_size or _are_sizes(value))):
-            shown = in_one_line(repr(value))[:60]
-            raise StoreError(f"{path} is damaged: {name} is {shown}. {RUN_AGAIN}")
+    if not isinstance(content.get("study", ""), str):
+        raise StoreError(f"{path} is damaged: study is no text. {RUN_AGAIN}")
     return content
-
-
-def _is_one(value: Any, types: tuple[type, ...]) -> bool:
-    """Whether a value has one of the types and is neither NaN nor a text with a zero byte."""
-    if isinstance(value, dict):
-        return dict in types and not any("\0" in name for name in value)
-    if isinstance(value, bool) or not isinstance(value, types):
-        return False
-    return "\0" not in value if isinstance(value, str) else value == value
-
-
-def _are_sizes(value: Any) -> bool:
-    """Whether a value is a number of replicates, or such a number by scenario."""
-    sizes = value.values() if isinstance(value, dict) else [value]
-    return all(_is_one(size, (int,)) and size >= 0 for size in sizes)
 
 
 def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:

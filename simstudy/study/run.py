@@ -24,7 +24,6 @@ from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import describe_unused
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
@@ -62,8 +61,6 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
     )
     with progress_of(study.name, options.progress) as progress:
         notes = _compare_other_code(options, plan, folder, provenance)
-        if is_all and folder.path is not None:
-            notes += filter(None, [describe_unused(folder.path, folder.store)])
         for note in notes:
             _say(note, progress)
         loop = Loop(
@@ -102,7 +99,7 @@ def _draw(
     tuple
         The replicates by scenario key, and the blocks that were not drawn.
     """
-    sizes = options.sizes(plan)
+    sizes = dict.fromkeys(plan.keys, options.size)
     try:
         if options.retry:
             loop.redraw_failures(plan.unit_sizes(sizes))
@@ -122,12 +119,9 @@ def _draw(
         least = min(n_blocks.values())
         if not options.is_all or not is_spent() or not least:
             raise
-        if options.is_by_scenario:
-            stored = {key: min(n, n_blocks[key] * plan.block_size) for key, n in sizes.items()}
-        else:  # equal for all scenarios, unless there are targets
-            each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
-            stored = {key: n * plan.block_size for key, n in each.items()}
-        return stored, stop.n_left
+        # equal for all scenarios, unless there are targets
+        each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
+        return {key: n * plan.block_size for key, n in each.items()}, stop.n_left
     return grown, 0
 
 

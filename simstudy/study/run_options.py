@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from simstudy.analysis.estimates import Target, read_targets
-from simstudy.design import Scenario, scenario_key
-from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
@@ -20,8 +18,6 @@ from simstudy.study.spec import StudySpec, check_block_seconds, check_n_rep
 from simstudy.validation import as_whole, check_one_of, check_whole
 
 Out = str | os.PathLike[str] | Place | None
-Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
-"""Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
 MAX_BLOCKS, MAX_SHARDS = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
@@ -40,9 +36,7 @@ class RunOptions(Workers):
     ----------
     n_rep
         Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-        `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping such
-        as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario, the one
-        with the most factors counts. A scenario that none fits has the study's `n_rep`.
+        `n_rep`.
     seed
         Seed of the sequence of random numbers.
     n_jobs
@@ -109,7 +103,6 @@ class RunOptions(Workers):
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
     shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
-    _n_rep_by_key: dict[str, int] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
@@ -132,22 +125,16 @@ class RunOptions(Workers):
         ConfigError
             For an unknown name, or a value that is not allowed.
         """
-        known = [each.name for each in fields(cls) if each.init]
+        known = [each.name for each in fields(cls)]
         for name in arguments:
             if name not in known:
                 raise ConfigError(f"{name}: a run has no such option; {nearest(name, known)}")
-        given, by_key = dict(arguments), None
+        given = dict(arguments)
         if given.get("n_rep") is None:
             given["n_rep"] = study.n_rep
-        elif callable(given["n_rep"]) or isinstance(given["n_rep"], Mapping):
-            by_key = sizes_by_scenario(given["n_rep"], study)
-            for n_rep in by_key.values():
-                _check_size(n_rep, study)
-            given["n_rep"] = max(by_key.values())
         for name in {"n_rep", "max_rep"} & given.keys():
             given[name] = as_whole(given[name])
         options = cls(**given)
-        options._n_rep_by_key = by_key
         options.check_options(study)
         options.n_rep = int(options.size)  # NumPy's integers are no JSON
         return options
@@ -157,33 +144,6 @@ class RunOptions(Workers):
         """The largest number of replicates of a scenario."""
         assert self.n_rep is not None  # `read` has put the study's number
         return self.n_rep
-
-    @property
-    def requested(self) -> int | dict[str, int]:
-        """Replicates per scenario, or by scenario key; with `precision` the largest number."""
-        return self.most_rep if self.precision else self._n_rep_by_key or self.size
-
-    def sizes(self, plan: Plan) -> dict[str, int]:
-        """List the replicates by scenario key.
-
-        Parameters
-        ----------
-        plan
-            The study's plan.
-
-        Returns
-        -------
-        dict
-            Replicates of each scenario.
-        """
-        if self._n_rep_by_key:
-            return {key: self._n_rep_by_key[key] for key in plan.keys}
-        return dict.fromkeys(plan.keys, self.size)
-
-    @property
-    def is_by_scenario(self) -> bool:
-        """Whether scenarios have numbers of replicates of their own."""
-        return self._n_rep_by_key is not None
 
     @property
     def share(self) -> tuple[int, int] | None:
@@ -235,67 +195,9 @@ class RunOptions(Workers):
         return read_targets(self.precision or {}, study.measures)
 
     @property
-    def most_rep(self) -> int:
-        """The largest number of replicates per scenario that the run may draw."""
-        return max(self.size, self.max_rep) if self.precision else self.size
-
-    @property
     def is_all(self) -> bool:
         """Whether the run is not a share."""
         return self.shard is None
-
-
-def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
-    """Compute replicates by scenario key from a function of the scenario or a mapping by factors.
-
-    If several entries of a mapping fit a scenario, the one with the most factors decides.
-
-    Raises
-    ------
-    ConfigError
-        For an entry that fits no scenario, and for two equally specific ones that disagree.
-    """
-    if callable(n_rep):
-        return {scenario_key(each): as_whole(n_rep(each)) for each in study.scenarios}
-    found = dict[str, int]()
-    n_named = dict[str, int]()  # factors in the entry that decided, by scenario
-    for entry, number in n_rep.items():
-        n = as_whole(number)
-        fitting = [each for each in study.scenarios if _fits(each, str(entry))]
-        if not fitting:
-            known = dict.fromkeys(name for each in study.scenarios for name in factors_of(each))
-            raise ConfigError(
-                f"n_rep: no scenario has {entry!r}; an entry names values of factors, such as "
-                f"'n=20' or 'n=20, effect=0'. The factors are {', '.join(known) or 'none'}."
-            )
-        for each in fitting:
-            key, n_factors = scenario_key(each), str(entry).count("=")
-            if n_factors == n_named.get(key) and found[key] != n:
-                raise ConfigError(
-                    f"n_rep: two entries give {each!r} {found[key]:,} and {n:,} replicates. Add an "
-                    "entry that names more of its factors."
-                )
-            if n_factors > n_named.get(key, -1):
-                found[key], n_named[key] = n, n_factors
-    return {key: found.get(key, study.n_rep) for key in map(scenario_key, study.scenarios)}
-
-
-def _fits(scenario: Scenario, entry: str) -> bool:
-    """Whether a scenario has the values of factors that an entry names."""
-    factors = {name: str(value) for name, value in factors_of(scenario).items()}
-    for part in entry.split(","):
-        name, _, value = (text.strip() for text in part.partition("="))
-        if name not in factors or not _is_level(factors[name], value):
-            return False
-    return True
-
-
-def _is_level(level: str, text: str) -> bool:
-    """Whether a text is a level, or the same number."""
-    try:
-        return math.isclose(float(level), float(text), rel_tol=1e-9)
-    except ValueError:
-        return level == text
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
@@ -404,28 +306,16 @@ def shard_of_array(environment: Mapping[str, str], n_shards: int | None = None) 
     ConfigError
         If this is no job of an array, or its place in it is not known.
     """
-    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
-    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
-        del here["LSB_JOBINDEX"]
-    if not here:
-        raise ConfigError(
-            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
-            "Give the share as shard=i/N."
-        )
-    name, index = next(iter(here.items()))
-    indices = range(1, n_shards + 1) if n_shards else range(0)
+    texts = {name: environment.get(name, "") for name in ARRAY_INDICES}
+    name, index = next(((n, int(text)) for n, text in texts.items() if text.isdecimal()), ("", 0))
+    first, count = 1, n_shards or 0
     if not n_shards and name == f"{SLURM}ID":
-        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
-        array = range(int(first or 0), int(last or 0) + 1)
-        indices = array if str(len(array)) == count else indices
-    if not indices:
+        first, count = (int(environment.get(f"{SLURM}{each}", 0)) for each in ("MIN", "COUNT"))
+    if not first <= index < first + count:
+        shown = f"{name}={index}" if name else "a job outside of an array"
         raise ConfigError(
-            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
-            "write shard=auto/N."
+            f"shard=auto: {shown} has no place among {count or 'an unknown number of'} shares from "
+            f"{first} on. In an array from 1 to N write shard=auto/N (the index is one of "
+            f"{', '.join(ARRAY_INDICES)}), elsewhere shard=i/N."
         )
-    if int(index) not in indices:
-        raise ConfigError(
-            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
-            "of this study. Give the share as shard=i/N, with i from 1."
-        )
-    return indices.index(int(index)) + 1, len(indices)
+    return index - first + 1, count

@@ -18,7 +18,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of
-from simstudy.study.run_options import Replicates, RunOptions, check_by_name, pilot_rep
+from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec, check_n_rep
 from simstudy.validation import check_whole
 
@@ -145,7 +145,7 @@ class Study(StudySpec):
     True
     """
 
-    def run(self, n_rep: Replicates = None, seed: int = 1, **options: Any) -> Result:
+    def run(self, n_rep: int | None = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
 
         With `out`, the blocks and a manifest are stored; `publish(result)` writes the summary,
@@ -155,9 +155,7 @@ class Study(StudySpec):
         ----------
         n_rep
             Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-            `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping
-            such as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario,
-            the one with the most factors counts. A scenario that none fits has the study's `n_rep`.
+            `n_rep`.
         seed
             Seed of the sequence of random numbers.
         **options
@@ -308,7 +306,6 @@ class Study(StudySpec):
         """
         from simstudy.output.manifest import environment, program
         from simstudy.output.protocol import headings_of, protocol_of
-        from simstudy.provenance.modules import source_files
 
         size = self.n_rep if n_rep is None else n_rep
         check_n_rep(size)
@@ -327,9 +324,7 @@ class Study(StudySpec):
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",
             was_drawn=stored is not None and (stored / REPLICATES).exists(),
-            made_with=environment(source_files(source), libraries)
-            if source
-            else program(libraries),
+            made_with=environment(source, libraries) if source else program(libraries),
         )
         if stored is None:
             return made

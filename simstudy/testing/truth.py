@@ -1,12 +1,12 @@
 """Comparison of `exact()` with estimates, with allowance for Monte Carlo error."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.lazy import special, stats
+from simstudy.lazy import stats
 from simstudy.measures import Estimates, Influence, Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.study import Study
@@ -48,20 +48,6 @@ def without_theory(study: Study) -> set[str]:
         for name, value in (scenario.exact() if hasattr(scenario, "exact") else {}).items():
             known[name] = known.get(name, False) or bool(np.isfinite(value).any())
     return {measure.name for measure in study.measures if not known.get(measure.name, True)}
-
-
-def format_caught(name: str, comparisons: Sequence[Comparison], limit: float) -> str:
-    """The error of `exact()` that half of all runs would detect."""
-    sizes = [
-        (-special.ndtri(limit / 2) * each.mcse, abs(each.exact))
-        for each in comparisons
-        if each.measure == name and each.mcse > 0
-    ]
-    if not sizes:
-        return "no Monte Carlo error; only a missed rare event could explain a difference"
-    size, exact = min(sizes)
-    relative = f", {size / exact:.1%} of it" if exact else ""
-    return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
 
 
 def comparisons(result: Result) -> Iterator[Comparison]:

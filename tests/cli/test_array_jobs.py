@@ -34,14 +34,11 @@ def test_the_share_follows_from_the_array(environment, n_shares, share):
 @pytest.mark.parametrize(
     ("environment", "n_shares", "said"),
     [
-        (
-            {"SGE_TASK_ID": "undefined", "LSB_JOBINDEX": "0"},
-            5,
-            "shard=auto outside of an array job: none of",
-        ),
-        ({"PBS_ARRAY_INDEX": "3"}, None, "PBS_ARRAY_INDEX does not say how many .* shard=auto/N"),
-        (slurm(3, 3, 9, count=2), None, "does not say how many shares there are. .* shard=auto/N"),
-        (slurm(0, 0, 9), 10, "SLURM_ARRAY_TASK_ID=0 is outside of 1 to 10, the shares"),
+        ({"SGE_TASK_ID": "undefined"}, 5, "a job outside of an array has no place among 5 shares"),
+        ({"LSB_JOBINDEX": "0"}, 5, "LSB_JOBINDEX=0 has no place among 5 shares"),
+        ({"PBS_ARRAY_INDEX": "3"}, None, "=3 has no place among an unknown number .* shard=auto/N"),
+        (slurm(9, 3, 9, count=2), None, "TASK_ID=9 has no place among 2 shares from 3 on"),
+        (slurm(0, 0, 9), 10, "TASK_ID=0 has no place among 10 shares from 1 on"),
     ],
 )
 def test_a_place_that_cannot_be_told_is_refused_in_a_line(environment, n_shares, said):

@@ -98,7 +98,7 @@ def said(project, capsys):
         (["scale=smok"], "scale=smok: no such scale; did you mean 'smoke'?"),
         ([f"out={'a' * 300}"], "too long. Choose another out="),
         (["n_rep=few"], "n_rep=few is not allowed: replicates per scenario "),
-        (["figures=few"], "must be true|false, for example figures=true"),
+        (["figures=few"], "must be true|false"),
         (["shard=4/3"], "for example shard=3/3"),
         (["experiment.n_obs=[1]"], "experiment.n_obs=[1] is not allowed: sample size must be"),
         (["precision.no_such=0.1"], "precision.no_such: no such measure; available: mean_x"),

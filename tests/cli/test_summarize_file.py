@@ -33,7 +33,7 @@ def test_it_prints_and_writes_what_a_run_does(here, said):
     }  # fmt: skip
     page = (folder / "report.html").read_text()
     assert "simstudy summarize rows.csv estimate=b" in page
-    assert "its rows to be looked at" in (here / "found" / "index.html").read_text()
+    assert "run: method " in (here / "found" / "index.html").read_text()
 
 
 def test_what_stands_there_is_not_made_again(said):

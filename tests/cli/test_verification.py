@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_checked_hides_no_other(project, capsys):
 def test_without_a_library_of_the_file_its_folder_is_checked_and_nothing_drawn(project, said):
     project("fine", STUDY).write_text(LACKING)
     told = said("verify", "fine")
-    assert re.search(r"not checked: draws, claims and figures: .*'not_there'\. Install it", told)
+    assert re.search(r"not checked: draws and claims: .*'not_there'\. Install it", told)
     assert "2 of 2 numbers" in told
 
 

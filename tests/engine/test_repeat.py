@@ -144,7 +144,8 @@ def test_what_there_was_no_time_for_is_named(monkeypatch, tmp_path, capsys):
     published = publish(run)
     page = (published.folder / "report.html").read_text(encoding="utf-8")
     assert "not checked: whether another process" in page
-    assert json.loads((published.folder / "manifest.json").read_text())["noticed"] == [text]
+    (found, *_) = json.loads((published.folder / "manifest.json").read_text())["warnings"]
+    assert (found["kind"], found["text"]) == ("run", text)
     print_closing(run, published)
     assert text in capsys.readouterr().out
 

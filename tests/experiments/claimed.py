@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from simstudy.analysis.result import Result
-from simstudy.claims import DIFFERS, REPRODUCED, TOO_FEW, UNCHECKABLE
+from simstudy.claims.verdict import DIFFERS, REPRODUCED, TOO_FEW, UNCHECKABLE
 
 
 def verdicts(result: Result) -> dict[str, str]:

@@ -13,7 +13,6 @@ import pytest
 from simstudy import load, publish
 from simstudy.cli import main
 from simstudy.provenance import modules
-from simstudy.store import compaction
 from simstudy.store.compaction import clean
 from simstudy.store.runs import list_runs, read_manifest
 from tests.cli.projects import forget_experiments, inside
@@ -221,21 +220,6 @@ def test_shards_by_two_sets_of_versions_are_judged_by_a_sample_at_the_join(
     (other,) = joined.manifest["compared"]
     assert other["versions"]["scipy"] == "9.9"
     assert (other["units"], other["blocks_compared"]) == (2, 1)
-
-
-def test_a_run_says_when_blocks_that_no_run_uses_take_half_of_the_store(
-    project, capsys, monkeypatch
-):
-    said = "are blocks that no run uses: simstudy clean levels counts them"
-    how = [*SHARED, "n_rep=1000"]
-    for text in (LEVELS, EDITED, EDITED.replace("1-2*", "1-3*")):
-        write(project, {"experiments/levels.py": text})
-        assert main(how) == 0
-        assert said not in capsys.readouterr().err, "it is small, or in use until a run has ended"
-    monkeypatch.setattr(compaction, "REPORTED_BYTES", 0)
-    assert main(how) == 0
-    assert said in capsys.readouterr().err
-    assert clean(store(project), dry_run=True, older_than=0).n_blocks == 2 * 40
 
 
 SCRIPT = """

@@ -1,5 +1,6 @@
 """The answer of a study that states none, and its figures: three studies as a reader meets them."""
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,7 +161,6 @@ def test_the_report_says_which_methods_rest_on_other_replicates(failing):
     made = publish(failing, figures=False)
     page = (made.folder / "report.html").read_text()
     assert failures_of(failing) in page
-    assert "Methods on common replicates" in page
     assert '<h2 id="findings">At a glance</h2>' in page
 
 
@@ -188,7 +188,13 @@ def test_a_number_in_doubt_is_told_by_report_manifest_index_and_caption(doubtful
     folder = publish(doubtful, figures=False).folder
     told = doubts_of(doubtful)
     assert told.split(":")[0] in (folder / "report.html").read_text()
-    assert told.split(":")[0] in (folder.parent / "index.html").read_text()
+    (first, *_) = json.loads((folder / "manifest.json").read_text())["warnings"]
+    assert (first["kind"], first["place"]) == ("estimate", "mse at df 1.5, method least squares")
+    assert "More replicates" in first["remedy"]
+    assert (
+        "estimate: mse at df 1.5, method least squares"
+        in (folder.parent / "index.html").read_text()
+    )
     figure = doubtful.figure("mse")
     assert "in doubt: the summary has the warnings" in caption_of(figure)
 

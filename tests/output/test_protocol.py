@@ -76,9 +76,9 @@ def test_the_same_plan_keeps_what_a_person_wrote_and_another_is_refused(tmp_path
     again = trial().protocol(100, out=tmp_path)
     assert "Ada and [" in str(again)
     assert again.n_places == first.n_places - 1
-    with pytest.raises(StoreError, match=r"another plan \(replicates: planned 100"):
+    with pytest.raises(StoreError, match="another plan"):
         trial().protocol(200, out=tmp_path)
-    with pytest.raises(StoreError, match="its precision"):
+    with pytest.raises(StoreError, match="another plan"):
         trial().protocol(100, precision={"rejection_rate": 0.1}, out=tmp_path)
     (tmp_path / "trial" / RECORD).unlink()
     with pytest.raises(StoreError, match="may contain text of its author"):

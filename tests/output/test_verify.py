@@ -139,19 +139,18 @@ def sign(folder: Path, **entries) -> None:
 
 
 def check(folder, study=None, **settings) -> Verification:
-    return verify(folder, study or make_study(), n_jobs=1, **{"figures": False, **settings})
+    return verify(folder, study or make_study(), n_jobs=1, **settings)
 
 
 # What is honest -------------------------------------------------------
 def test_an_honest_folder_agrees_and_says_how_much_was_checked(folder):
-    found = check(folder, figures=True, seed=1)
+    found = check(folder, seed=1)
     assert (found.status, found.wrong) == (AGREES, [])
     assert (found.n_groups, found.n_drawn) == (3 * 40, 30)
     assert found.missed == pytest.approx(0.9**30)
     text = str(found)
     assert "everything that was checked agrees" in text
     assert "0.04" in text
-    assert "figures: 1 of 1" in text
     assert "claims: 1 of 1" in text
     stored = json.loads((folder / "verification.json").read_text())
     assert (stored["status"], stored["n_drawn"]) == (0, 30)
@@ -214,7 +213,6 @@ def test_a_folder_without_groups_says_that_its_numbers_were_not_checked(folder):
 
 HONEST = {
     "by precision": {"run": {"n_rep": 200, "precision": {"mse": "6%"}, "max_rep": 2000}},
-    "numbers by scenario": {"run": {"n_rep": {"n_obs=5": 300, "n_obs=10": 475}}},
     "a block that ends early": {"run": {"n_rep": 990}},
     "groups of replicates": {
         "study": {"rules": Rules(group_size=5, may_be_missing=("lower", "upper"))}
@@ -267,7 +265,7 @@ def test_measures_that_are_no_means_agree_in_groups_of_few_replicates(tmp_path):
 
 
 def test_other_numbers_of_workers_agree(folder):
-    assert verify(folder, make_study(), n_jobs=2, figures=False).status == AGREES
+    assert verify(folder, make_study(), n_jobs=2).status == AGREES
 
 
 # What is falsified ----------------------------------------------------
@@ -306,26 +304,6 @@ def test_other_code_is_found(folder):
 def test_another_seed_under_the_manifest_is_found(folder):
     sign(folder, seed=4)
     assert check(folder).status == DIFFERS
-
-
-def test_a_figure_of_another_summary_is_found(folder, published):
-    other = curve(_scaled(make_study().run(n_rep=1000, seed=3, n_jobs=1)))
-    other.save(folder / "figures" / "mse.png", verbose=False)
-    sign(folder)
-    found = check(folder, figures=True)
-    assert found.status == DIFFERS
-    assert "figures/mse.png" in found.wrong[-1]
-
-
-class _scaled:
-    """A result whose mean squared errors are half of what they were."""
-
-    def __init__(self, result):
-        self.result = result
-
-    def select(self, *args, **where):
-        rows = self.result.select(*args, **where)
-        return rows.assign(estimate=rows["estimate"] / 2)
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])

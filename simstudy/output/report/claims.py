@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from simstudy.claims import (
+from simstudy.claims.table import format_allowed, format_intended, format_values, format_verdict
+from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
+    PLURALS,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
-    format_allowed,
     format_counts,
-    format_intended,
-    format_values,
-    format_verdict,
     is_unexpected,
 )
-from simstudy.claims.verdict import PLURALS
 from simstudy.design.reprs import from_to
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted, format_time, number

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.claims import NO_DATA, TOO_FEW
+from simstudy.claims.verdict import NO_DATA, TOO_FEW
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
@@ -227,13 +227,10 @@ def _warnings(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[
     n_open = sum(claim["verdict"] == TOO_FEW for claim in claims)
     if n_open:
         yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
-    if manifest.get("warnings"):
-        yield counted(manifest["warnings"], "warning")
-    if manifest.get("doubts"):
-        yield manifest["doubts"].partition(":")[0]
-    if manifest.get("noticed"):
-        what = "its rows" if "file" in config else "randomness"
-        yield f"{what} to be looked at: {first_few(manifest['noticed'])}"
+    by_kind: dict[str, list[str]] = {}
+    for each in manifest.get("warnings", ()):
+        by_kind.setdefault(each["kind"], []).append(each["place"] or each["text"])
+    yield from (f"{kind}: {first_few(texts)}" for kind, texts in by_kind.items())
 
 
 def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
@@ -26,7 +25,6 @@ from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
 from simstudy.tables.cells import Grid, with_minus
-from simstudy.tables.rounding import plus_minus
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 from simstudy.validation import file_name
@@ -57,7 +55,6 @@ SECTIONS = {
     "planned": "Planned and done",
     "warnings": "Warnings",
     "failures": "Failures",
-    "common": "Methods on common replicates",
     "summary": "All estimates",
     "times": "Run time",
     "again": "Run it again",
@@ -65,7 +62,7 @@ SECTIONS = {
 }
 """Sections of a report, in order; those from the design on are folded."""
 LEFT_OUT = {
-    "captions", "alt_texts", "answer", "command", "question", "noticed", "protocol", "files",
+    "captions", "alt_texts", "answer", "command", "question", "warnings", "protocol", "files",
     "config", "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Entries of a manifest that the report shows in other sections."""
@@ -114,7 +111,6 @@ def write_report(
         "planned": manifest.get("protocol"),
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result),
-        "common": _on_common_replicates(result),
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
         "again": result.details.repeat_command or manifest.get("command") or _in_python(manifest),
@@ -235,34 +231,6 @@ def _failures(result: Result) -> HtmlTable | None:
         found, "Failures of replicates", heading="error",
         value_labels=result.details.value_labels,
     )  # fmt: skip
-
-
-def _on_common_replicates(result: Result) -> HtmlTable | None:
-    """The first measure by method, for its own replicates and for those common to all methods.
-
-    Only for scenarios in which methods failed in different replicates; None if there are none.
-    """
-    axis = result.plan.methods_axis
-    if not result.n_failed or axis not in result.plan.axes or not result.details.declared:
-        return None
-    name = result.details.declared[0].name
-    own, common = result.select(measure=name), result.summary_all_methods
-    common = common[common[MEASURE] == name]
-    factors = list(own.columns)[: list(own.columns).index(MEASURE)]
-    both = own.merge(common, on=factors, suffixes=("", "_common"))
-    others = [factor for factor in factors if factor != axis]
-    n_kinds = pd.Series(both["n_rep"].nunique(), both.index)
-    if others:
-        n_kinds = both.groupby(others, dropna=False)["n_rep"].transform("nunique")
-    both = both.loc[n_kinds > 1]
-    if both.empty:
-        return None
-    found = both[factors].copy()
-    for label, end in (("", ""), ("common ", "_common")):
-        found[f"{label}replicates"] = both[f"n_rep{end}"]
-        numbers = zip(both[f"estimate{end}"], both[f"mcse{end}"], strict=True)
-        found[f"{name} of these" if end else name] = [plus_minus(*each) for each in numbers]
-    return html_table(found, "Common replicates", heading=axis)
 
 
 def _run_times(result: Result) -> HtmlTable | None:
@@ -408,12 +376,6 @@ def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     }
 
 
-FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([\d.]+)"')
-TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
-MIN_LETTERS = 30  # letters; a shorter text may be that of an axis or a panel
-CAPTION_LINE = 9.0  # points between the figure and the baseline of the caption's first line
-
-
 class ShownFigure(NamedTuple):
     """A figure of a report.
 
@@ -422,14 +384,13 @@ class ShownFigure(NamedTuple):
     alt
         Description for readers who do not see it.
     source
-        Picture as a data URI: an SVG without its caption, or a PNG if there is no SVG.
+        Picture with its caption as a data URI: an SVG, or a PNG if there is no SVG.
     has_pdf
         Whether there is a PDF of it.
     """
 
     name: str
     title: str
-    caption: str
     alt: str
     source: str
     has_pdf: bool
@@ -447,42 +408,15 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
     for path in files:
         if path.suffix == ".png":
             name, svg = figure_name(path.stem, manifest), path.with_suffix(".svg")
-            caption = manifest["captions"].get(name, "")
-            source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
+            kind, shown_file = ("svg+xml", svg) if svg in files else ("png", path)
+            source = _data_uri(kind, shown_file.read_bytes())
             has_pdf = path.with_suffix(".pdf") in files
             title = title_of(name)
-            told = manifest.get("alt_texts", {}).get(name) or caption
-            alt = told or f"{title} of {manifest.get('study', 'the study')}"
-            shown.append(ShownFigure(path.stem, title, caption, alt, source, has_pdf))
+            told = [manifest.get(texts, {}).get(name) for texts in ("captions", "alt_texts")]
+            alt = " ".join(filter(None, told)) or f"{title} of {manifest.get('study')}"
+            shown.append(ShownFigure(path.stem, title, alt, source, has_pdf))
     return shown
-
-
-def _source(svg: Place, caption: str) -> str:
-    text = svg.read_text(encoding="utf-8")
-    return _data_uri("svg+xml", without_caption(text, caption).encode())
 
 
 def _data_uri(kind: str, content: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def without_caption(svg: str, caption: str) -> str:
-    """Crop an SVG above its caption, which the page shows as text.
-
-    Matplotlib writes each line of text as a comment before its glyphs. The figure is not cropped if
-    none of these in its lower half is a line of the caption.
-    """
-    frame = FRAME.search(svg)
-    if frame is None:
-        return svg
-    width, height = map(float, frame.groups())
-    tops = [
-        float(y)
-        for line, y in TEXT_LINE.findall(svg)
-        if float(y) > height / 2 and len(line) >= MIN_LETTERS and html.unescape(line) in caption
-    ]
-    if not tops:
-        return svg
-    cropped = min(tops) - CAPTION_LINE
-    size = f'width="{width:g}pt" height="{cropped:g}pt" viewBox="0 0 {width:g} {cropped:g}"'
-    return svg[: frame.start()] + size + svg[frame.end() :]

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.claims import VERDICTS
+from simstudy.claims.verdict import VERDICTS
 from simstudy.output.report.claims import CLASSES, MEANINGS, claim_rows
 
 CLAIM = {

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from simstudy.claims import count_verdicts
+from simstudy.claims.verdict import count_verdicts
 from simstudy.output.at_a_glance import at_a_glance
 from simstudy.output.report.findings import answer_of, count_claims, evidence_of, heading_of
 from tests.factories import mean_study

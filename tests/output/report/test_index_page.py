@@ -145,7 +145,10 @@ def test_claims_are_counted_by_kind_and_lead_to_their_reports(tmp_path):
 
 def test_what_went_wrong_in_a_study_is_said(tmp_path):
     odd = {
-        "failed_replicates": 1234, "noticed": ["the same twice"], "warnings": 7,
+        "failed_replicates": 1234, "warnings": [
+            {"kind": "run", "place": "", "text": "the same twice", "remedy": ""},
+            {"kind": "estimate", "place": "mse at n 5", "text": "skew", "remedy": "more"},
+        ],
         "figures_not_drawn": {"1": "no data", "2": "ZeroDivisionError"}, "figures_failed": ["2"],
         "replicates_per_scenario": {"a": 2, "b": 3},
     }  # fmt: skip
@@ -159,8 +162,8 @@ def test_what_went_wrong_in_a_study_is_said(tmp_path):
             "figure 2 failed: ZeroDivisionError",
             "2 to 3 of 4 replicates in each scenario",
             "figure 1 not drawn: no data",
-            "7 warnings",
-            "randomness to be looked at: the same twice",
+            "run: the same twice",
+            "estimate: mse at n 5",
         ],
         "python": [
             "with warnings",

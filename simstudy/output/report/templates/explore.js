@@ -3,12 +3,12 @@ const $ = (selector) => document.querySelector(selector);
 const [form, key, plots, tip, note] = ["form", "#key", "#plots", "#tip", "#note"].map($);
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const stream = new Blob([bytes($("#content").textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
-const { tables, method, names, interval, title } = await new Response(stream).json();
+const { tables, method, names, title } = await new Response(stream).json();
 const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#2E8CC4", "#B07800", "#8C7B00", "#7F7F7F"];
 const SHAPES = ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M-3.5,-3.5h7v7h-7z", "M0,-5l4.5,8h-9z",
   "M0,-5l5,5l-5,5l-5,-5z", "M0,5l4.5,-8h-9z", "M-1.5,-5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"];
 const [NONE, ALL, MOST_POINTS, MOST_ROWS, MOST_PANELS, MOST_COLORS] = ["none", "all", 2000, 500, 30, 24];
-const [PAIRS, ZIP, ROLES] = ["method against method", "zip plot", ["x", "colour", "panels"]];
+const [PAIRS, ROLES] = ["method against method", ["x", "colour", "panels"]];
 const [SOUND, DOUBTFUL] = ["without warnings", "with warnings or failures"];
 
 for (const { values, packed = {} } of Object.values(tables)) {
@@ -29,10 +29,9 @@ const levelOf = (role, row) => table().at[place(chosen(role))]?.[row] ?? 0;
 const varying = () => table().factors.filter(({ name, levels }) => name !== "measure" && levels.length > 1);
 const isMethod = ({ name }) => name === method || name === "difference of methods";
 const isPaired = tables.replicates?.factors.find(isMethod)?.levels.length > 1;
-const views = [...Object.keys(tables), ...(isPaired ? [PAIRS] : []), ...(interval ? [ZIP] : [])];
+const views = [...Object.keys(tables), ...(isPaired ? [PAIRS] : [])];
 const filters = () => varying().filter((each) =>
   !ROLES.some((role) => chosen(role) === each.name) && !(isView(PAIRS) && isMethod(each)));
-const together = (levels) => (isView(ZIP) ? levels : [ALL, ...levels]); // ranks are those within a cell
 
 function menusOf() { // the options of each menu of a view, and the usual one
   const factors = varying(), few = factors.filter(({ levels }) => levels.length <= MOST_COLORS);
@@ -41,10 +40,9 @@ function menusOf() { // the options of each menu of a view, and the usual one
   const listed = (some) => [NONE, ...some.map(({ name }) => name)];
   const colour = [listed(few), color === x ? NONE : color?.name], panels = [listed(factors)];
   const scale = [["automatic", "linear", "logarithmic x", "logarithmic y", "both logarithmic"]];
-  const values = Object.keys(table().packed ?? {}).filter((name) => name[0] !== "_");
+  const values = Object.keys(table().packed ?? {});
   const levels = ofMethods?.levels, others = [listed(factors.filter((each) => each !== ofMethods))];
   if (isView(PAIRS)) return { values: [values], x: [levels], y: [levels, levels[1]], panels: others, scale };
-  if (isView(ZIP)) return { panels: [listed(factors), ofMethods?.name] };
   if (!isSummary()) return { x: [values], y: [values, values[1]], colour, panels, scale };
   const measure = [table().factors[place("measure")].levels], order = [["as declared", "by value"]];
   return { measure, x: [listed(factors), x?.name], colour, panels, order, scale, marks: [[ALL, SOUND, DOUBTFUL]] };
@@ -65,7 +63,7 @@ function read() { // the address, as far as it names what is there
   const wanted = factors[measure]?.levels.indexOf(chosen("measure")); // of a row that is there
   const isThere = (_, i) => !isSummary() || (values.estimate[i] !== null && at[measure][i] === wanted);
   const row = Math.max(0, at[0]?.findIndex(isThere));
-  for (const { name, levels } of filters()) take(`is.${name}`, together(levels), levels[at[place(name)][row]]);
+  for (const { name, levels } of filters()) take(`is.${name}`, [ALL, ...levels], levels[at[place(name)][row]]);
   hidden = new Set(asked.getAll("without").filter((level) => factorOf("colour")?.levels.includes(level)));
   if (address() !== (location.hash || "#")) history.replaceState(null, "", address()); // what has a meaning
 }
@@ -103,7 +101,7 @@ const grouped = (some, name) => // by a property, in ascending order
 function menus() {
   const focused = document.activeElement?.name;
   form.replaceChildren();
-  const filtered = filters().map(({ name, label, levels }) => [`is.${name}`, [together(levels)], label]);
+  const filtered = filters().map(({ name, label, levels }) => [`is.${name}`, [[ALL, ...levels]], label]);
   for (const [name, [options], label] of [["show", [views]], ...Object.entries(menusOf()), ...filtered]) {
     if (options.length < 2) continue;
     const box = make("label", {}, form, label ?? name), select = make("select", { name }, box);
@@ -147,10 +145,6 @@ function points() { // what is drawn
       low: of("lower", row), high: of("upper", row), exact: of("exact", row), level: of("nominal", row),
       isHollow: doubtful(row) }));
   }
-  if (isView(ZIP)) return rows().map((row) => { // intervals less the truth, at the rank by which they miss
-    const [left, right, y] = ["_low", "_high", "_rank"].map((name) => of(name, row));
-    return point(row, { x: left, y, left, right, series: left <= 0 && right >= 0 ? 0 : 1 });
-  });
   if (!isView(PAIRS)) return rows().map((row) => point(row, { x: of(chosen("x"), row), y: of(chosen("y"), row) }));
   const i = place(method), [first, second] = ["x", "y"].map((role) => factors[i].levels.indexOf(chosen(role)));
   const same = (row) => [values.rep[row], ...at.map((codes, j) => (i === j ? "" : codes[row]))].join();
@@ -192,7 +186,6 @@ function levelAxis(some) { // of the factor on the x axis, as a quantity or as c
 
 function titles() {
   if (isView(PAIRS)) return ["x", "y"].map((role) => `${labelOf(chosen("values"))}, ${chosen(role)}`);
-  if (isView(ZIP)) return [interval, "intervals that miss by less, %"];
   if (!isSummary()) return [labelOf(chosen("x")), labelOf(chosen("y"))];
   const y = sentences(!isView("estimates") && `${chosen("show")} of`, labelOf(chosen("measure")));
   return [chosen("x") === NONE ? "" : labelOf(chosen("x")), y];
@@ -206,7 +199,7 @@ function show() {
   const some = all.filter(({ x, y }) => fits(y, "y") && (isSummary() || fits(x, "x")));
   const every = (...of) => some.flatMap((point) => of.map((each) => point[each])).filter((each) => each != null);
   const levels = [...new Set(every("level"))].filter((level) => fits(level, "y")), lines = levels.slice(0, 3);
-  const [across, up] = isView(PAIRS) ? [["x", "y"], ["x", "y"]] : [["x", "right"], ["y", "low", "high", "exact"]];
+  const [across, up] = isView(PAIRS) ? [["x", "y"], ["x", "y"]] : [["x"], ["y", "low", "high", "exact"]];
   const x = isSummary() ? levelAxis(some) : axisOf(every(...across), isLogarithmic("x"));
   const y = axisOf([...every(...up), ...lines], isLogarithmic("y"));
   const open = filters().filter(({ name }) => chosen(`is.${name}`) === ALL).map(({ label }) => label);
@@ -220,15 +213,13 @@ function show() {
     every("exact").length && "Level marks: exact theory.",
     lines.length && `Dashed: ${lines.every((level) => level === 0) ? "0" : "the nominal level"}.`,
     isView(PAIRS) && "Dashed: equality.",
-    isView(ZIP) && "Vermilion: intervals that miss.",
     every("isHollow").includes(true) && "Hollow: with a warning or failed replicates.",
     many && `The first ${MOST_POINTS} points of a panel are drawn.`,
     isJoined && "Lines only join points.");
   const frames = panels.map(() => make("figure")), factor = factorOf("panels");
   plots.replaceChildren(...frames);
   panels.forEach(([at, inside], i) => {
-    const covers = isView(ZIP) && `${(100 * (1 - meanOf(inside, "series"))).toFixed(1)}% cover`;
-    const heading = sentences(factor && `${factor.label} ${factor.levels[at]}`, covers);
+    const heading = sentences(factor && `${factor.label} ${factor.levels[at]}`);
     plot(frames[i], inside, heading, { x, y, lines, isJoined });
   });
   list(some);
@@ -264,7 +255,6 @@ function plot(frame, inside, heading, { x, y, lines, isJoined }) {
   print(13, up(0.5), yTitle, { transform: `rotate(-90 13 ${up(0.5)})` });
   for (const level of lines) line(left, Y(level), right, Y(level), { "stroke-dasharray": "5 4", class: "level" });
   if (isView(PAIRS)) line(left, bottom, right, top, { "stroke-dasharray": "5 4" });
-  if (isView(ZIP)) line(X(0), bottom, X(0), top);
   const series = [...grouped(inside.slice(0, MOST_POINTS), "series")], size = isSummary() ? 1 : 0.6;
   const spread = isSummary() ? Math.min(x.isQuantity ? 5 : 12, slot / 2 / series.length) : 0;
   series.forEach(([at, own], rank) => {
@@ -276,12 +266,11 @@ function plot(frame, inside, heading, { x, y, lines, isJoined }) {
       const { low, high, exact, isHollow } = point, move = `translate(${px},${py})`;
       const mark = make("g", { class: "mark", role: "img", tabindex: -1, "aria-label": tell(point) }, svg);
       const bar = (x1, y1, x2, y2, more) => line(x1, y1, x2, y2, { stroke, "stroke-width": 1.5, ...more }, mark);
-      if (isView(ZIP)) bar(X(point.left), py, X(point.right), py, { "stroke-width": 0.7 });
       if (low != null && high != null && Number.isFinite(Y(low))) bar(px, Y(low), px, Y(high));
       if (exact != null && Number.isFinite(Y(exact))) line(px - 7, Y(exact), px + 7, Y(exact), {}, mark);
       const ink = { fill: isHollow ? "var(--page)" : stroke, stroke, "stroke-width": isHollow ? 1.5 : 0 };
       const shape = { d: SHAPES[at % SHAPES.length], transform: `${move} scale(${size})`, "fill-opacity": size };
-      if (!isView(ZIP)) make("path", { ...shape, ...ink }, mark);
+      make("path", { ...shape, ...ink }, mark);
       if (isSummary()) make("path", { d: SHAPES[0], transform: `${move} scale(3)`, opacity: 0 }, mark); // for fingers
     }
   });
@@ -321,7 +310,7 @@ function follow(svg) { // a mark tells its numbers: under the pointer, by touch,
 // What is seen, as a table and as files
 function cells(some) {
   const { values, at, texts } = table(), columns = varying();
-  const own = Object.keys(values).filter((name) => name[0] !== "_");
+  const own = Object.keys(values);
   const value = (name, row) => (name === "warning" ? texts[values[name][row]] : values[name][row]) ?? "";
   const level = ({ name, levels }, row) => levels[at[place(name)][row]];
   return [[...columns.map(({ label }) => label), ...own],
