@@ -169,6 +169,8 @@ def verify(context: typer.Context, words: Words = None) -> int:
 @app.command()
 def replay(context: typer.Context, address: str, words: Words = None) -> None:
     """Draw one replicate again and raise its error."""
+    if "=" in address:
+        raise ConfigError(f"replay names no replicate: write its address before {address}")
     run = _run(context, words)
     for name, value in run.study.replay(address, run.settings.seed).items():
         print(f"{name:24} {value}")
@@ -258,8 +260,9 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     n_shares, rest = _taken("shares", arguments)
     sbatch = [text for text in rest if text.startswith("--")]
     rest = [text for text in rest if text not in sbatch]
-    if not n_shares:
-        raise ConfigError("batch needs the number of jobs, each of some minutes: write shares=N")
+    if not re.fullmatch("[1-9][0-9]*", n_shares or ""):
+        given = f"shares={n_shares} is not allowed: " if n_shares else ""
+        raise ConfigError(f"{given}batch needs the number of jobs: write shares=N")
     run = compose_run(project, [*rest, f"join={n_shares}"])  # mistakes show before it is run
     program = [str(project.root / "run.py")] if project.script else ["-m", "simstudy", "run"]
     values = {

@@ -33,7 +33,6 @@ SLIPS = [
     ("run --experiment NAME", "settings have no dashes: write experiment=NAME"),
     ("run NAME --experiment.n_obs [10]", "write experiment.n_obs=[10]"),
     ("replay experiment=NAME", "replay names no replicate"),
-    ("run experiment=NAME -m seed=1 2", "commas, and no blanks, stand between values"),
     ("run experiment=NAME 'experiment.n_obs=[10 20]'", "experiment.n_obs=['10 20'] is not allowed"),
     ("run experiment=NAME experiment.n_ob=[10]", "did you mean 'n_obs'?"),
     ("run experiment=NAME n_reps=100", "did you mean 'n_rep'?"),
@@ -55,7 +54,7 @@ SLIPS = [
     ("verify nowhere", "there is no such folder, and no such experiment"),
     ("verify results/NAME/runs/law=t", "there is no such folder"),
     ("verify NAME share=2", "share=2 is not allowed"),
-    ("batch NAME shares=0", "join=0 is not allowed"),
+    ("batch NAME shares=0", "shares=0 is not allowed"),
 ]
 
 
