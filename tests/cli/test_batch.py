@@ -138,7 +138,7 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
     ("settings", "line"),
     [
         ([], "batch needs the number of jobs"),
-        (["shares=0"], "join=0 is not allowed: "),
+        (["shares=0"], "shares=0 is not allowed: "),
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
         (["shares=2", "missing=true"], "missing is not a setting; "),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),

@@ -182,8 +182,6 @@ HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine hydra.no_such=1": "no_such",
     "experiment=fine --config-dir=no_such": "no_such",
     "-m experiment=fine 'seed=interval(1,2)'": "INTERVAL_SWEEP",
-    "experiment=fine seed=1,2": "add --multirun",
-    "experiment=fine n_rep=10,000": "Ambiguous value",
     "experiment=fine n_rep": "missing EQUAL",
 }
 
