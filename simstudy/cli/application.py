@@ -64,7 +64,8 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
         try:
             start(task)()
         except SystemExit as end:  # after --help, --cfg and the like
-            return int(end.code or 0)
+            if task.error is None:
+                return int(end.code or 0)
         except Exception as error:
             if not (statuses := finish_sweep()):
                 raise
@@ -116,6 +117,7 @@ class Task:
             outcome = self._run(config, cfg, is_sweep=True)
         except (Exception, OutOfTime) as error:
             if ending.is_output_error(error):
+                self.error = error  # raised once Hydra has ended
                 raise SystemExit(ending.DEFECT) from error  # ends the sweep
             command = self.project.resume_command("run", settings.typed_overrides(cfg))
             reason = str(error) if isinstance(error, SimstudyError) else describe(error)

@@ -91,7 +91,7 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
     assert manifest["blocks_computed"] == 2 * 3
     keys = pd.read_parquet(folder / "scenarios.parquet")
     assert keys["method"].tolist() == ["weighted", "median"]
-    assert "6 of 6" in said(project, "status", *RUN, status=3)
+    assert "6 stored" in said(project, "status", *RUN, status=3)
 
     write(project, {"weights.py": WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 2.0")})
     for looking in ("status", "plan"):
@@ -103,7 +103,7 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
     assert manifest["blocks_computed"] == 3
     assert list(manifest["seconds_per_replicate"]) == ["weighted", "median"]
     assert "nothing to do" in said(project, "run", *RUN, status=3)
-    assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
+    assert "to draw  at most 6 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
 
 
 def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(project):
@@ -117,4 +117,4 @@ def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(proje
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
     assert "and agree, so all are kept" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
-    assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
+    assert "to draw  at most 6 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
