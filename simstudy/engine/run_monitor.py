@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.columns import refuse_other_constants
-from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
+from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.second_draw import Pilot, Repeated
@@ -26,10 +24,6 @@ MESSAGES = {
         "uses none of its random streams, but its replicates differ: replace other generators, "
         'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
         "class attribute deterministic = True"
-    ),
-    SHARED: (
-        "draws an array that all replicates of a block share: they are not independent, and every "
-        "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must be "
@@ -64,7 +58,6 @@ class RunMonitor:
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
     warnings: dict[tuple[str, str], str] = field(default_factory=dict)
-    _constants: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check(self, result: TaskResult) -> None:
         """Check a finished task.
@@ -72,10 +65,8 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            If more replicates failed than the study allows, or a column that is constant in each
-            block differs between blocks.
+            If more replicates failed than the study allows.
         """
-        refuse_other_constants(self._constants, result.constants)
         for key, kind in result.warnings:
             self.warn(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
         self._count_failures(result)

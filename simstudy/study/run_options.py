@@ -5,29 +5,23 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from simstudy.analysis.estimates import Target, read_targets
-from simstudy.design import Scenario, scenario_key
-from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
-from simstudy.options import option
+from simstudy.options import check, option
 from simstudy.remote import Place
-from simstudy.study.spec import StudySpec, check_block_seconds, check_n_rep
-from simstudy.validation import as_whole, check_one_of, check_whole
+from simstudy.study.spec import StudySpec
 
 Out = str | os.PathLike[str] | Place | None
-Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
-"""Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
 MAX_BLOCKS, MAX_SHARDS = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
-SLURM = "SLURM_ARRAY_TASK_"
-ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
-"""Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
+ARRAY_INDICES = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Environment variables with the index of a job in its array: Slurm, PBS, LSF, SGE."""
 
 
 @dataclass
@@ -40,9 +34,7 @@ class RunOptions(Workers):
     ----------
     n_rep
         Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-        `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping such
-        as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario, the one
-        with the most factors counts. A scenario that none fits has the study's `n_rep`.
+        `n_rep`.
     seed
         Seed of the sequence of random numbers.
     n_jobs
@@ -70,7 +62,7 @@ class RunOptions(Workers):
         second run continues.
     redraw
         Methods whose stored blocks are drawn again although nothing changed; True for all. The
-        new rows replace the old ones, and a line says whether they are the same.
+        new rows replace the old ones.
     adopt
         Whether to keep stored blocks of other code, if code was only rewritten, moved or renamed.
         Some of these blocks are drawn again: 2% at random, and those with failures. If they agree,
@@ -81,7 +73,7 @@ class RunOptions(Workers):
         old ones. Blocks whose worker process died are always drawn again.
     shard
         Share of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
-        `"auto"` and `"auto/n"` take i from the environment of an array job. Default: all blocks.
+        `"auto/n"` takes i from the environment of an array job. Default: all blocks.
     backend
         Kind of workers: `auto` (this process for less than about a second of work, otherwise
         loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
@@ -107,9 +99,8 @@ class RunOptions(Workers):
     )
     adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
-    shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
+    shard: str | None = option("i/N: draw every N-th missing block; auto/N in array jobs")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
-    _n_rep_by_key: dict[str, int] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
@@ -136,20 +127,14 @@ class RunOptions(Workers):
         for name in arguments:
             if name not in known:
                 raise ConfigError(f"{name}: a run has no such option; {nearest(name, known)}")
-        given, by_key = dict(arguments), None
-        if given.get("n_rep") is None:
-            given["n_rep"] = study.n_rep
-        elif callable(given["n_rep"]) or isinstance(given["n_rep"], Mapping):
-            by_key = sizes_by_scenario(given["n_rep"], study)
-            for n_rep in by_key.values():
-                _check_size(n_rep, study)
-            given["n_rep"] = max(by_key.values())
-        for name in {"n_rep", "max_rep"} & given.keys():
-            given[name] = as_whole(given[name])
-        options = cls(**given)
-        options._n_rep_by_key = by_key
+        options = cls(**{**arguments, "out": None})
+        if options.n_rep is None:
+            options.n_rep = study.n_rep
+        if isinstance(options.shard, tuple | list):
+            options.shard = "/".join(map(str, options.shard))
+        check(options)
+        options.out = arguments.get("out")
         options.check_options(study)
-        options.n_rep = int(options.size)  # NumPy's integers are no JSON
         return options
 
     @property
@@ -159,39 +144,12 @@ class RunOptions(Workers):
         return self.n_rep
 
     @property
-    def requested(self) -> int | dict[str, int]:
-        """Replicates per scenario, or by scenario key; with `precision` the largest number."""
-        return self.most_rep if self.precision else self._n_rep_by_key or self.size
-
-    def sizes(self, plan: Plan) -> dict[str, int]:
-        """List the replicates by scenario key.
-
-        Parameters
-        ----------
-        plan
-            The study's plan.
-
-        Returns
-        -------
-        dict
-            Replicates of each scenario.
-        """
-        if self._n_rep_by_key:
-            return {key: self._n_rep_by_key[key] for key in plan.keys}
-        return dict.fromkeys(plan.keys, self.size)
-
-    @property
-    def is_by_scenario(self) -> bool:
-        """Whether scenarios have numbers of replicates of their own."""
-        return self._n_rep_by_key is not None
-
-    @property
     def share(self) -> tuple[int, int] | None:
         """The share `(i, n)` of the blocks; None for all of them."""
         return read_shard(self.shard)
 
     def check_options(self, study: StudySpec) -> None:
-        """Check the options, alone and together; `redraw` becomes a list.
+        """Check what the types of the options do not say, and how they go together.
 
         Parameters
         ----------
@@ -203,14 +161,10 @@ class RunOptions(Workers):
         ConfigError
             For the first option that is not allowed, with an allowed value.
         """
-        check_one_of("adopt", self.adopt, (True, False))  # "no" would count as true
         check_by_name(precision=self.precision, backend_options=self.backend_options)
-        check_block_seconds(self.block_seconds)
         read_seconds(self.budget)
-        _check_size(self.n_rep, study)
-        check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
-        check_one_of("retry", self.retry, (None, "failed"))
-        self.redraw = list(check_redraw(self.redraw, study.methods))
+        check_n_blocks(self.size, study.block_size)
+        check_redraw(self.redraw or (), study.methods)
         if self.share and self.precision:
             raise ConfigError(
                 "shard with precision: a share of the blocks cannot show when the whole study is "
@@ -235,67 +189,9 @@ class RunOptions(Workers):
         return read_targets(self.precision or {}, study.measures)
 
     @property
-    def most_rep(self) -> int:
-        """The largest number of replicates per scenario that the run may draw."""
-        return max(self.size, self.max_rep) if self.precision else self.size
-
-    @property
     def is_all(self) -> bool:
         """Whether the run is not a share."""
         return self.shard is None
-
-
-def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
-    """Compute replicates by scenario key from a function of the scenario or a mapping by factors.
-
-    If several entries of a mapping fit a scenario, the one with the most factors decides.
-
-    Raises
-    ------
-    ConfigError
-        For an entry that fits no scenario, and for two equally specific ones that disagree.
-    """
-    if callable(n_rep):
-        return {scenario_key(each): as_whole(n_rep(each)) for each in study.scenarios}
-    found = dict[str, int]()
-    n_named = dict[str, int]()  # factors in the entry that decided, by scenario
-    for entry, number in n_rep.items():
-        n = as_whole(number)
-        fitting = [each for each in study.scenarios if _fits(each, str(entry))]
-        if not fitting:
-            known = dict.fromkeys(name for each in study.scenarios for name in factors_of(each))
-            raise ConfigError(
-                f"n_rep: no scenario has {entry!r}; an entry names values of factors, such as "
-                f"'n=20' or 'n=20, effect=0'. The factors are {', '.join(known) or 'none'}."
-            )
-        for each in fitting:
-            key, n_factors = scenario_key(each), str(entry).count("=")
-            if n_factors == n_named.get(key) and found[key] != n:
-                raise ConfigError(
-                    f"n_rep: two entries give {each!r} {found[key]:,} and {n:,} replicates. Add an "
-                    "entry that names more of its factors."
-                )
-            if n_factors > n_named.get(key, -1):
-                found[key], n_named[key] = n, n_factors
-    return {key: found.get(key, study.n_rep) for key in map(scenario_key, study.scenarios)}
-
-
-def _fits(scenario: Scenario, entry: str) -> bool:
-    """Whether a scenario has the values of factors that an entry names."""
-    factors = {name: str(value) for name, value in factors_of(scenario).items()}
-    for part in entry.split(","):
-        name, _, value = (text.strip() for text in part.partition("="))
-        if name not in factors or not _is_level(factors[name], value):
-            return False
-    return True
-
-
-def _is_level(level: str, text: str) -> bool:
-    """Whether a text is a level, or the same number."""
-    try:
-        return math.isclose(float(level), float(text), rel_tol=1e-9)
-    except ValueError:
-        return level == text
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
@@ -304,11 +200,6 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 
 
 # ---------------------------------------------------------------- one by one
-def _check_size(n_rep: Any, study: StudySpec) -> None:
-    check_n_rep(n_rep)
-    check_n_blocks(n_rep, study.block_size)
-
-
 def check_n_blocks(n_rep: int, block_size: int) -> None:
     """Refuse more blocks than a run can keep track of."""
     if n_rep > MAX_BLOCKS * block_size:
@@ -327,19 +218,14 @@ def check_by_name(**given: Any) -> None:
             )
 
 
-def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str | bool, ...]:
-    """Check `redraw`: names of methods, possibly in one text with commas, or True for all."""
-    if redraw is True or redraw == [True]:
-        return (True,)
-    names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw or ()
-    names = [str(name).strip() for name in names]
-    for name in names:
-        if name not in methods:
+def check_redraw(redraw: Sequence[str | bool], methods: Collection[str]) -> None:
+    """Check `redraw`: names of methods, or True for all."""
+    for name in redraw:
+        if name is not True and name not in methods:
             raise ConfigError(
-                f"redraw={name}: the study has no such method; {nearest(name, methods)}; "
+                f"redraw={name}: the study has no such method; {nearest(str(name), methods)}; "
                 "redraw=true draws all again"
             )
-    return tuple(names)
 
 
 # ---------------------------------------------------------------- times and shares
@@ -364,68 +250,25 @@ def read_seconds(budget: Any) -> float | None:
     return seconds
 
 
-def read_shard(shard: Any) -> tuple[int, int] | None:
-    """Read `3/100` or (3, 100) as (3, 100); `auto` and `auto/100` ask the scheduler of an array.
+def read_shard(shard: str | None) -> tuple[int, int] | None:
+    """Read `3/100` as (3, 100); `auto/100` takes the index of this job in its array.
 
     Raises
     ------
     ConfigError
-        If it is not two integers with 1 <= i <= N, or this is no job of an array.
+        If it is not two integers with 1 <= i <= N, or this is no job of an array from 1 to N.
     """
-    if shard in (None, ""):
+    if not shard:
         return None
-    text = "/".join(map(str, shard)) if isinstance(shard, tuple | list) else str(shard)
-    found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
-    index, total = found.groups() if found else ("", None)
+    index, _, total = shard.partition("/")
     if index == "auto":
-        return shard_of_array(os.environ, int(total) if total else None)
-    if total and 1 <= int(index) <= int(total) <= MAX_SHARDS:
+        here = (os.environ.get(name, "") for name in ARRAY_INDICES)
+        index = next((text for text in here if text.isdecimal() and text != "0"), "none")
+    if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total) <= MAX_SHARDS:
         return int(index), int(total)
+    example = f"{total}/{total}" if total.isdecimal() else "1/100"
     raise ConfigError(
-        f"shard={shard} is not allowed: it must be i/N with integers 1 <= i <= N <= "
-        f"{MAX_SHARDS:,}, or auto/N in a job of an array, for example shard={total or 1}/"
-        f"{total or 100}"
+        f"shard={shard} is not allowed: must be i/N with integers 1 <= i <= N <= {MAX_SHARDS:,}, "
+        f"for example shard={example}; or auto/N in a job of an array from 1 to N, which has one "
+        f"of {', '.join(ARRAY_INDICES)} (here the index is {index})"
     )
-
-
-def shard_of_array(environment: Mapping[str, str], n_shards: int | None = None) -> tuple[int, int]:
-    """The share of this array job, and the number of shares.
-
-    Parameters
-    ----------
-    environment
-        Environment variables.
-    n_shards
-        Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
-        without gaps.
-
-    Raises
-    ------
-    ConfigError
-        If this is no job of an array, or its place in it is not known.
-    """
-    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
-    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
-        del here["LSB_JOBINDEX"]
-    if not here:
-        raise ConfigError(
-            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
-            "Give the share as shard=i/N."
-        )
-    name, index = next(iter(here.items()))
-    indices = range(1, n_shards + 1) if n_shards else range(0)
-    if not n_shards and name == f"{SLURM}ID":
-        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
-        array = range(int(first or 0), int(last or 0) + 1)
-        indices = array if str(len(array)) == count else indices
-    if not indices:
-        raise ConfigError(
-            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
-            "write shard=auto/N."
-        )
-    if int(index) not in indices:
-        raise ConfigError(
-            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
-            "of this study. Give the share as shard=i/N, with i from 1."
-        )
-    return indices.index(int(index)) + 1, len(indices)
