@@ -54,6 +54,13 @@ def test_whole_numbers_of_any_kind_will_do(tmp_path):
     assert all(type(n) is int for n in result.n_rep.values())
 
 
+def test_a_float_that_is_a_whole_number_is_one(tmp_path):
+    few = mean_study().run(1e2, out=tmp_path, **INLINE)
+    assert set(few.n_rep.values()) == {100}
+    with pytest.raises(ConfigError, match=r"n_rep=100.5 is not allowed"):
+        mean_study().run(100.5, out=tmp_path)
+
+
 @pytest.mark.parametrize("seed", [-1, True, None])
 def test_a_seed_that_is_none(seed):
     with pytest.raises(ConfigError, match=r"seed=.* is not allowed: .* must be integer >= 0"):
