@@ -134,8 +134,8 @@ def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
     """Whether rows are equal up to rounding (infinite values exactly); texts are not compared."""
     if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
-    expected = full[rows] if full.ndim else full
-    if expected.shape != alone.shape and full.ndim:
+    expected = full[rows]
+    if expected.shape != alone.shape:
         return False
     expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
     is_finite = np.isfinite(expected)

@@ -200,9 +200,6 @@ class RunMonitor:
 
 
 # ---------------------------------------------------------------- statistics of a run
-MAX_FAILURES = 10  # failures whose text a run keeps
-
-
 @dataclass
 class RunStats:
     """Counts of a run: blocks, failures, seconds.
@@ -225,7 +222,6 @@ class RunStats:
     n_blocks: int = 0
     n_failed: int = 0
     seconds: float = 0.0
-    failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -235,8 +231,6 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        if result.first_failure and len(self.failures) < MAX_FAILURES:
-            self.failures.append(result.first_failure)
         each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
         for (key, _), own, data in each:
             timings = self.spent.get(key, BlockTimings())

@@ -214,7 +214,6 @@ def test_a_folder_without_groups_says_that_its_numbers_were_not_checked(folder):
 
 HONEST = {
     "by precision": {"run": {"n_rep": 200, "precision": {"mse": "6%"}, "max_rep": 2000}},
-    "numbers by scenario": {"run": {"n_rep": {"n_obs=5": 300, "n_obs=10": 475}}},
     "a block that ends early": {"run": {"n_rep": 990}},
     "groups of replicates": {
         "study": {"rules": Rules(group_size=5, may_be_missing=("lower", "upper"))}
