@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simstudy.output.folder import publish
     from simstudy.output.verify import verify
     from simstudy.provenance.streams import Streams, seeded_globals
-    from simstudy.study import Rules, RunOptions, Study, discover, method_grid
+    from simstudy.study import Rules, RunOptions, Study, discover
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,6 @@ __all__ = [
     "from_frame",
     "grid",
     "load",
-    "method_grid",
     "option",
     "publish",
     "published",
@@ -66,7 +65,7 @@ _HOMES = {
     "options": ("option", "published"),
     "output.folder": ("publish",),
     "output.verify": ("verify",),
-    "study": ("Rules", "RunOptions", "Study", "discover", "method_grid"),
+    "study": ("Rules", "RunOptions", "Study", "discover"),
 }
 
 _PACKAGES = ("figures", "measures", "tables", "testing")

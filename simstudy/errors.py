@@ -74,7 +74,7 @@ class ReturnedError(StudyError):
 
 
 class AlwaysFailsError(StudyError):
-    """Every replicate of a first block failed with the same error: a mistake in the study.
+    """Every replicate of a first block failed: a mistake in the study.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 import math
 import numbers
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +57,6 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def as_whole(value: Any) -> Any:
-    """Convert a float that is an integer, such as 1e5; other values are unchanged."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def check_whole(
     name: str,
     value: Any,
@@ -97,19 +91,6 @@ def check_whole(
         f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{text}; "
         f"nearest that works: {name}={near}"
     )
-
-
-def check_one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
-    """Refuse a word that is not among the allowed ones.
-
-    Raises
-    ------
-    ConfigError
-        With the allowed words.
-    """
-    if value not in allowed:
-        words = ", ".join(map(str, allowed))
-        raise ConfigError(f"{name}={in_one_line(repr(value))}: must be one of {words}.")
 
 
 WINDOWS_REFUSES = re.compile(r'[<>:"\\|?*\x00-\x1f]')

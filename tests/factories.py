@@ -248,13 +248,10 @@ class Notes(Silent):
     """A progress that remembers what it is told."""
 
     def __init__(self):
-        self.said, self.far = [], []
+        self.said = []
 
     def note(self, text):
         self.said.append(text)
-
-    def within(self, done, of):
-        self.far.append((done, of))
 
 
 class Terminal(io.StringIO):

@@ -3,10 +3,9 @@
 import importlib
 import sys
 
-import numpy as np
 import pytest
 
-from simstudy import discover, each_replicate, method_grid
+from simstudy import discover
 from simstudy.errors import StudyError
 from simstudy.provenance.modules import experiment_files
 from tests.cli.projects import write
@@ -62,25 +61,3 @@ def test_files_that_a_study_discovers_are_among_its_sources(folder, tmp_path):
     study = importlib.import_module("found_study")
     names = [path.relative_to(tmp_path).as_posix() for path in experiment_files(study.__file__)]
     assert names == ["found_helper.py", "found_parts/ridge.py", "found_study.py"]
-
-
-# ---------------------------------------------------------------- grids
-def power(x, exponent, by=1.0):
-    return {"estimate": by * x**exponent}
-
-
-def test_a_grid_makes_a_method_of_each_combination():
-    methods = method_grid(power, exponent=[1, 2], by=[0.5])
-    assert list(methods) == ["power_1_0.5", "power_2_0.5"]
-    assert methods["power_2_0.5"](3.0) == {"estimate": 4.5}
-
-
-def test_a_grid_of_a_method_that_goes_one_by_one():
-    methods = method_grid(each_replicate(power, returns="estimate"), exponent=[2])
-    columns = methods["power_2"](x=np.array([1.0, 3.0]))
-    assert columns["estimate"].tolist() == [1.0, 9.0]
-
-
-def test_a_parameter_that_the_method_lacks_is_refused():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'exponents'"):
-        method_grid(power, exponents=[1])

@@ -47,24 +47,18 @@ def test_options_that_nothing_fills_are_left_empty():
 
 
 @pytest.mark.parametrize(
-    ("name", "cause", "remedy"),
-    [
-        (0.5, "of type float and not a text: write '0.5'", "0.5"),
-        ("block", "a column of simstudy's own tables: write 'block_'", "block_"),
-        ("a/b", "not allowed to hold /", "a b"),
-        (" ", "blank", "welch"),
-    ],
+    ("name", "remedy"), [(0.5, "0.5"), ("block", "block_"), ("a/b", "a b"), (" ", "welch")]
 )
-def test_a_name_is_refused_with_its_cause_and_a_remedy_that_works(name, cause, remedy):
+def test_a_name_is_refused_with_a_remedy_that_works(name, remedy):
     with pytest.raises(StudyError) as refused:
         study({name: average})
-    assert cause in str(refused.value)
+    assert f"a method is named {name!r}: give it a text" in str(refused.value)
     assert "\n" not in str(refused.value)
     assert study({remedy: average}).run(50).summary["method"].tolist() == [remedy]
 
 
 def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
-    with pytest.raises(StudyError, match="rename one of them with name='variance_c'"):
+    with pytest.raises(StudyError, match="rename one of them with name="):
         study(measures=[variance("b"), variance("c")])
     both = study(measures=[variance("b"), variance("c", name="variance_c")]).run(100)
     assert both.summary["measure"].tolist() == ["variance", "variance_c"]
@@ -73,9 +67,9 @@ def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
 @pytest.mark.parametrize(
     ("scenarios", "more", "said"),
     [
-        ([1, 2], {}, "scenarios has 1 in it: give objects of a class with @dataclass(frozen=True)"),
-        ([Trial], {}, "in it: give objects of a class"),
-        ([Trial()], {"block_size": 10**12}, "block_size=1000000000000: a block is drawn in one"),
+        ([1, 2], {}, "scenarios=[1, 2] is not allowed: must be a list of objects of a class with"),
+        ([Trial], {}, "is not allowed: must be a list of objects of a class"),
+        ([Trial()], {"block_size": 10**12}, "block_size=1000000000000 is not allowed: must be a"),
     ],
     ids=["numbers", "class", "block"],
 )

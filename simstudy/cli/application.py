@@ -89,7 +89,7 @@ class Task:
 
     def __init__(self, project: Project) -> None:
         self.project, self.status = project, 0
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def __call__(self, config: DictConfig) -> float | Outcome:
         """Run one study; returns the objective of a sweeper, if one is named, or the outcome."""

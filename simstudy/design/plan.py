@@ -241,9 +241,9 @@ class Rules:
     max_failed
         Largest proportion of failed replicates per scenario (with methods: per scenario and
         method), from 0 to 1. The run stops if it is exceeded; until then failures are recorded.
-        None records any number of failures, but stops if all replicates of a first block fail
-        with the same error, which is most likely a mistake in the study. 1 records those as well,
-        for example for a method that cannot work in some scenarios.
+        None records any number of failures, but stops if all replicates of a first block fail,
+        which is most likely a mistake in the study. 1 records those as well, for example for a
+        method that cannot work in some scenarios.
     may_be_missing
         Float columns in which NaN is a result and not a failure. In others, a NaN counts against
         the measures that read the column.

@@ -29,7 +29,6 @@ from simstudy.engine.error_policy import (
     reason,
 )
 from simstudy.engine.thread_limits import single_threaded
-from simstudy.provenance.scenario_id import identity
 from simstudy.store.arrow_schema import ERROR, MISSING, Block
 from simstudy.store.columns import counted_errors
 
@@ -136,41 +135,23 @@ def draw_columns(
     cache: methods.DatasetCache | None = None,
     context: BlockContext | None = None,
 ) -> dict[str, np.ndarray]:
-    """Call `simulate` or a method and check its columns: `()`, `(rep,)` or `(rep, *axes)`."""
+    """Call `simulate` or a method and check its columns: `(rep,)` or `(rep, *axes)`."""
     context = context or BlockContext.of_block(plan, index)
     for part in plan.cached(scenario, data_parts, lambda: [*data_parts(scenario)]):
         part.check()
-    before, streams = plan.identity_of(scenario), plan.streams(scenario, index)
-    drawn, n_rep = dict[str, np.ndarray](), plan.block_size
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
     with np.errstate():  # changes by the study end with the call
-        try:
-            if isinstance(scenario, WorkUnit):
-                draw = partial(_draw_data, plan, scenario.scenario, index, context)
-                data = cache(scenario.scenario, index, draw) if cache else draw()
-                hashes = methods.checksums(data) if index == 0 else {}
-                raw = methods.call_method(
-                    scenario, data, streams, n_rep, plan.rules.vectors, context
-                )
-                methods.refuse_changed_data(scenario.method.name, hashes, data)
-                if not isinstance(scenario.method.function, methods.EachReplicate):
-                    again = plan.streams(scenario, index)
-                    alone = partial(
-                        methods.call_method, scenario, independence.one_replicate(data), again, 1
-                    )
-                    independence.refuse_transposed(context, plan, raw, alone)
-                independence.check_rows(context, plan, scenario, streams, data, raw)
-                drawn = drawn_columns(plan, scenario.method, data, raw)
-            else:
-                raw = scenario.simulate(streams, n_rep)
-                independence.check_streams(context, scenario, streams, raw, n_rep)
-                again = plan.streams(scenario, index)
-                independence.refuse_transposed(
-                    context, plan, raw, partial(scenario.simulate, again, 1)
-                )
-        finally:
-            _refuse_changed(scenario, before)
-    if not isinstance(scenario, WorkUnit):
-        return validate_columns(plan, scenario, raw)
+        if not isinstance(scenario, WorkUnit):
+            raw = scenario.simulate(streams, n_rep)
+            independence.check_streams(context, scenario, streams, raw, n_rep)
+            return validate_columns(plan, scenario, raw)
+        draw = partial(_draw_data, plan, scenario.scenario, index, context)
+        data = cache(scenario.scenario, index, draw) if cache else draw()
+        hashes = methods.checksums(data) if index == 0 else {}
+        raw = methods.call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
+        methods.refuse_changed_data(scenario.method.name, hashes, data)
+        independence.check_rows(context, plan, scenario, streams, data, raw)
+        drawn = drawn_columns(plan, scenario.method, data, raw)
     read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
     known = {name: column for name, column in drawn.items() if name in read}
     columns = {
@@ -211,7 +192,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
                 "the program. Raise an ordinary exception there."
             ) from error
     _raise_recorded(columns, row, recorded)
-    return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
+    return {name: column[row] for name, column in columns.items()}
 
 
 def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
@@ -267,7 +248,6 @@ def _draw_data(
         draw = partial(methods.drawn_one_by_one, scenario, streams, n_rep, context)
     else:
         draw = partial(scenario.draw, streams, n_rep)
-    methods.release_arrays()
     filters = context.warning_filters if hasattr(scenario, "draw_one") else ()
     recorded = (
         methods.recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
@@ -275,20 +255,4 @@ def _draw_data(
     with np.errstate(), recorded:
         data = methods.checked_data(scenario, draw(), n_rep)
     independence.check_streams(context, scenario, streams, data, n_rep)
-
-    def draw_other() -> Any:
-        methods.release_arrays()
-        return scenario.draw(plan.streams(scenario, index + 1), n_rep)
-
-    return independence.check_shared(context, data, draw_other)
-
-
-def _refuse_changed(scenario: Scenario, before: str) -> None:
-    """Refuse a scenario that changed while drawing: its values identify its streams and rows."""
-    after = identity(scenario)
-    if after != before:
-        who = "draw or the method" if isinstance(scenario, WorkUnit) else "simulate"
-        raise errors.StudyError(
-            f"{who} changed its own scenario, from {before} to {after}: its replicates would be "
-            "stored under another scenario. Keep values that change in local variables."
-        )
+    return data

@@ -14,7 +14,6 @@ of a scenario  a number that is a factor or a property: the same for all replica
 
 import contextlib
 import itertools
-import math
 import numbers
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -28,7 +27,6 @@ from simstudy.design.plan import (
     Derived,
     Method,
     Plan,
-    WorkUnit,
     base_scenario,
     number_factors,
     parameters_of,
@@ -52,7 +50,6 @@ from simstudy.store.arrow_schema import (
     REP,
     SCENARIO,
     WARNING,
-    Block,
     failed_cell_mask,
     failed_cells,
     has_text,
@@ -66,6 +63,7 @@ Columns = Mapping[str, np.ndarray]
 STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
 """Names of stored columns that a study cannot return."""
 FLOAT = np.dtype(float)
+TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for numbers of two machines
 MAX_BYTES = 8  # of the widest numbers that a table stores
 
 
@@ -91,7 +89,7 @@ def validate_columns(
     for name, array in dict(columns).items():  # NaN is a failure, if it may not be missing
         may_fail = array.dtype.kind == "f" and name not in plan.rules.may_be_missing
         if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
-            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
+            missing = np.isnan(array)
             cells = np.asarray(missing.any(axis=-1)) if name in plan.rules.vectors else missing
             columns[ERROR] = _errors_with(columns.get(ERROR), name, cells)
     return columns
@@ -110,8 +108,6 @@ def validate_column(
     array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)
-    if array.ndim == 0:
-        return np.broadcast_to(array, plan.block_size) if name == ERROR else array
     return _of_full_shape(plan, name, array)
 
 
@@ -178,14 +174,17 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
     full = (plan.block_size, *plan.shape)
     if array.shape in (full, full[:1]):
         return array
-    wide = with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
-    if not fits(wide, full):
+    if array.ndim == 0:
+        return np.broadcast_to(array, full[:1])
+    if not fits(array, full):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
-            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
+            f"{full[:1]}"
+            + (f" or {full} (axes {axes}; 1 for one that it lacks)" if axes else "")
+            + "."
         )
-    return np.broadcast_to(wide, full)
+    return np.broadcast_to(array, full)
 
 
 def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
@@ -199,7 +198,7 @@ def over_named_axis(name: str, value: Any, plan: Plan, *, of_block: bool = False
     """Spread labelled values over all axes, of size 1 but for that of the labels.
 
     The first axis of the array is the replicate, of size 1 if there is one value for each label.
-    Other values are unchanged, but for a Series of a whole block, which becomes an array.
+    Other values are unchanged.
     """
     label, array = labelled_array(name, value, plan.axes, of_block=of_block)
     if not label:
@@ -211,30 +210,6 @@ def over_named_axis(name: str, value: Any, plan: Plan, *, of_block: bool = False
         )
     shape = [len(labels) if axis == label else 1 for axis, labels in plan.axes.items()]
     return array.reshape(-1, *shape)
-
-
-def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
-    """Broadcast a column that has only some of the axes, of which that of the methods is none."""
-    full = (len(array), *plan.shape)
-    if len(full) > 2 and fits(array, full):
-        return array
-    sizes = [n for n in array.shape[1:] if n != 1]
-    own = [at for at, axis in enumerate(plan.axes) if axis != plan.methods_axis]
-    found = [
-        chosen
-        for chosen in itertools.combinations(own, len(sizes))
-        if [plan.shape[at] for at in chosen] == sizes
-    ]
-    if len(found) > 1:
-        axes = list(plan.axes)
-        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
-        raise StudyError(
-            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
-            "the same size: return a dict with the labels of its axis, or add an axis of size 1 "
-            "(np.newaxis) for each axis that it lacks."
-        )
-    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
-    return array.reshape(len(array), *wide) if found else array
 
 
 def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
@@ -265,58 +240,6 @@ def count_failed(plan: Plan, errors: np.ndarray | None) -> int:
     return int(has_text(counted_errors(plan, errors)).reshape(len(errors), -1).any(axis=1).sum())
 
 
-# ---------------------------------------------------------------- one value for a whole block
-BlockConstant = tuple[str, str, tuple[Any, ...]]
-"""Key of the work unit, name of the column, and the column's value in each cell, for all
-replicates of a block."""
-
-TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for constants of two machines
-
-
-def refuse_other_constants(
-    first_values: dict[tuple[str, str], tuple[Any, ...]], constants: Iterable[BlockConstant]
-) -> None:
-    """Refuse a column with one value per block that differs between blocks of a scenario.
-
-    Parameters
-    ----------
-    first_values
-        Values of earlier blocks by key and column, to which new columns are added.
-    """
-    for key, name, values in constants:
-        before = first_values.setdefault((key, name), values)
-        for first, other in zip(before, values, strict=False):
-            if not agree(first, other):
-                raise StudyError(
-                    f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                    f"one block and {other!r} in another, so it is not a constant. Return a "
-                    "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
-                    "replicates of a block do share a value, return np.full(n_rep, value)."
-                )
-
-
-def agree(first: Any, other: Any) -> bool:
-    """Whether two values are equal up to rounding; NaN agrees with everything."""
-    if first == other or first is None or other is None:
-        return True
-    if isinstance(first, str) or isinstance(other, str):
-        return False
-    missing = math.isnan(first) or math.isnan(other)
-    return missing or math.isclose(first, other, rel_tol=TOLERANCE)
-
-
-def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
-    """Collect the columns that have one value for the whole block."""
-    if plan.block_size == 1:
-        return frozenset()
-    return frozenset(
-        (block.key, name, tuple((column[0] if column.ndim else column).ravel().tolist()))
-        for block in blocks
-        for name, column in block.columns.items()
-        if name not in (ERROR, WARNING) and not (column.ndim and column.strides[0])
-    )
-
-
 # ---------------------------------------------------------------- derived
 NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
 """Names that data may have, but columns of a table may not."""
@@ -340,11 +263,7 @@ def apply_derived_columns(
     for derived in plan.derived:
         if derived.name in plan.stored_derived:
             names = [name for name in (*read_by(derived.function), ERROR) if name in made]
-            full = {  # constants have one value per replicate, as the store returns them
-                name: np.broadcast_to(made[name], made[name].shape or plan.block_size)
-                for name in names
-            }
-            read = nan_where_failed(full, plan.rules.vectors)
+            read = nan_where_failed({name: made[name] for name in names}, plan.rules.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, read)
     dropped = plan.rules.vectors.keys() - set(plan.stored_vectors)
     return {name: column for name, column in made.items() if name not in dropped}
@@ -374,12 +293,12 @@ def derived_column(
         raise
     except (Exception, SystemExit) as error:  # a user's function may raise anything
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
-    column = validate_column(plan, derived.name, value, what)
-    if column.ndim == 0:
+    if np.ndim(value) == 0:
         raise StudyError(
             f"{what} is one value for all replicates: return one for each, such as x.mean(axis=-1) "
             "and not x.mean(), or np.full(len(x), value)."
         )
+    column = validate_column(plan, derived.name, value, what)
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
     void = failed_cell_mask(made, failed_cells(columns, plan.inputs_of(read_by(derived.function))))
@@ -457,31 +376,28 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
     if isinstance(value, Rows):
-        return _drawn_one_by_one(plan, name, value.items)
-    if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
-        value = np.asarray(over_named_axis(f"{name!r} of draw", value, plan))
-        value = value[np.newaxis] if value.shape == plan.shape else value
-        if fits(value, (len(value), *plan.shape)):
-            value = np.broadcast_to(value, (len(value), *plan.shape))
+        return _drawn_one_by_one(plan, name, value)
+    if isinstance(value, Mapping):
+        value = over_named_axis(f"{name!r} of draw", value, plan, of_block=True)
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return None
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return None
+    full = (plan.block_size, *plan.shape)
     if array.ndim == 0:
         return np.full(plan.block_size, value)
-    if array.ndim > 1 and array.shape[1:] != plan.shape:
-        return None
-    return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
+    if fits(array, full):
+        return np.broadcast_to(array, full)
+    return array if array.shape == full[:1] else None
 
 
 def _drawn_one_by_one(plan: Plan, name: str, items: Sequence[Any]) -> np.ndarray | None:
     """Numbers that `draw_one` returned, `(rep,)`, or values over the axes; NaN for failed draws."""
     if all(item is None or isinstance(item, numbers.Real) for item in items):
         return np.array(items, dtype=float)
-    read = {*itertools.chain.from_iterable(plan.reads.values())}
-    if not plan.axes or name not in read:  # anything else may be data
-        return None
+    if not plan.axes or name not in itertools.chain.from_iterable(plan.reads.values()):
+        return None  # anything else may be data
     made = np.full((len(items), *plan.shape), np.nan)
     for row, item in enumerate(items):
         if item is not None:
@@ -555,33 +471,18 @@ def scenario_columns(
     names = set(names)
     found: dict[str, float | np.ndarray] = {n: factors[n] for n in names & factors.keys()}
     behind = base_scenario(scenario)
+    own_shape = tuple(len(of) for axis, of in plan.axes.items() if axis != plan.methods_axis)
     for name in properties_in(scenario, names - found.keys()):
         value = getattr(behind, name)
         if isinstance(value, numbers.Real):
             found[name] = float(value)
-            continue
-        value = _of_method(plan, scenario, value)
-        if isinstance(value, numbers.Real):
-            found[name] = float(value)
-        elif plan.axes and not isinstance(value, str):
+        elif isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str):
             array = np.asarray(over_named_axis(f"property {name!r}", value, plan))
-            is_named = array.ndim == len(plan.shape) + 1  # and has the axis of replicates
-            if array.dtype.kind not in "biuf" or not array.ndim or array.shape == (1,):
-                continue
-            if not is_named and [*plan.axes] != [plan.methods_axis]:
-                array = with_all_axes(name, array[np.newaxis], plan)
-            if fits(array, (1, *plan.shape)):
+            if array.shape == own_shape:  # it has no axis of the methods, which is the first
+                array = array.reshape(*(1,) * (1 + len(plan.shape) - array.ndim), *own_shape)
+            if array.dtype.kind in "biuf" and fits(array, (1, *plan.shape)):
                 found[name] = array[0].astype(float)
     return found
-
-
-def _of_method(plan: Plan, drawn: AnyScenario, value: Any) -> Any:
-    """A method's own value of a property that is labelled by methods; other values unchanged."""
-    if not (isinstance(drawn, WorkUnit) and isinstance(value, Mapping)):
-        return value
-    labels = set(map(str, value))
-    is_of_axis = any(set(of_axis) <= labels for of_axis in plan.axes.values())
-    return value if is_of_axis else value.get(drawn.method.name, value)
 
 
 def constants_named(

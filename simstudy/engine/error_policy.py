@@ -2,24 +2,20 @@
 
 The error of a failed cell is stored as text in the column `error`, without values. Three kinds of
 errors are raised instead: those of the replicate that `replay` draws; those of the machine, such as
-a full disk or memory, which no method causes; and an error that all replicates of a first block
-share, which is a mistake in the study.
+a full disk or memory, which no method causes; and an error of a first block in which all
+replicates failed, which is a mistake in the study.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simstudy import errors
 from simstudy.design.plan import Plan, WarningFilter
 from simstudy.provenance.modules import is_own_file
-
-OnRow = Callable[[int, int], None]
-"""Function of the number of finished replicates and of all replicates in the block."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +27,9 @@ class BlockContext:
     axes
         Axes of the study, with the names of their positions.
     refuses_all_failed
-        Whether the replicates of the block must not all fail with the same error.
+        Whether the replicates of the block must not all fail.
     raises_row
         Row of the block to replay: its errors are raised instead of recorded.
-    on_row
-        Function that is called after each replicate of a method that analyses one at a time.
     warning_filters
         Filters that turn warnings of a replicate into its failure.
     rng_events
@@ -45,17 +39,15 @@ class BlockContext:
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     refuses_all_failed: bool = False
     raises_row: int | None = None
-    on_row: OnRow | None = None
     warning_filters: tuple[WarningFilter, ...] = ()
     rng_events: dict[str, None] | None = None
 
     @classmethod
-    def of_block(cls, plan: Plan, index: int, on_row: OnRow | None = None) -> BlockContext:
+    def of_block(cls, plan: Plan, index: int) -> BlockContext:
         """Make the context of a block that is drawn for the store."""
         return cls(
             axes=plan.axes,
             refuses_all_failed=index == 0 and plan.rules.max_failed is None,
-            on_row=on_row,
             warning_filters=plan.warning_filters,
             rng_events={} if index == 0 else None,
         )
@@ -71,13 +63,7 @@ OUTSIDE = BlockContext()
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-NETWORK = [
-    getattr(errno, name)
-    for name in ("ESTALE", "ETIMEDOUT", "ENOTCONN", "EREMOTEIO")
-    if hasattr(errno, name)  # some systems lack a few
-]
-MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, *NETWORK, errno.EIO})
-TROUBLE_TEXTS = ("can't start new thread", os.strerror(getattr(errno, "ESTALE", errno.EIO)))
+MACHINE_TROUBLE = {*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT}
 
 
 def should_reraise(context: BlockContext, row: int, error: BaseException) -> bool:
@@ -91,13 +77,13 @@ def should_reraise(context: BlockContext, row: int, error: BaseException) -> boo
 
 # ---------------------------------------------------------------- mistakes in the study
 def raise_if_all_failed(context: BlockContext, n_rep: int, error: BaseException) -> None:
-    """Raise an error that all replicates of a first block share."""
+    """Raise the error of a first block in which all replicates failed."""
     if context.refuses_all_failed:
         raise always_fails(n_rep, error) from error
 
 
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> errors.SimstudyError:
-    """Make the exception for an error that all replicates of a first block share."""
+    """Make the exception for a first block in which all replicates failed."""
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return errors.AlwaysFailsError(
@@ -116,17 +102,6 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
         f"{frame.filename}, line {frame.lineno}, {frame.name}: {frame.line or ''}".strip(": ")
         for frame in theirs
     )
-
-
-def error_signature(error: BaseException) -> tuple[type, str, int]:
-    """Return the type of an error and its innermost line of user code.
-
-    Errors with the same cause have equal signatures, although their texts may name different
-    values. If no user code is in the traceback, the innermost line of any code is used.
-    """
-    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    theirs = [frame for frame in frames if not is_own_file(frame[0])]
-    return (type(error), *(theirs or frames or [("", 0)])[-1])
 
 
 # ---------------------------------------------------------------- errors of the machine
@@ -156,10 +131,7 @@ def is_machine_trouble(error: BaseException) -> bool:
         if behind is None or id(behind) in seen:
             continue
         has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
-        is_by_text = isinstance(behind, RuntimeError | ImportError) and any(
-            text in str(behind) for text in TROUBLE_TEXTS
-        )
-        if isinstance(behind, MemoryError) or has_run_out or is_by_text:
+        if isinstance(behind, MemoryError) or has_run_out:
             return True
         seen.add(id(behind))
         unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]

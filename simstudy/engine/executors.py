@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import multiprocessing
 import os
 import pickle
 import re
@@ -19,9 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, cast
 
-from simstudy.engine.error_policy import OnRow
 from simstudy.engine.graceful_stop import deferred, handlers_of, is_worker, mark_as_worker
-from simstudy.engine.methods import release_arrays
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
@@ -36,7 +33,6 @@ from simstudy.errors import (
     first_few,
     how_to_install,
     nearest,
-    warn,
 )
 from simstudy.provenance.modules import ENTRY_MODULES
 
@@ -106,23 +102,14 @@ class Executor:
 
 # ---------------------------------------------------------------- in the user's own process
 class InProcess(Executor):
-    """Draws each task when it is submitted.
-
-    Parameters
-    ----------
-    on_row
-        Function that is called after each replicate of a method that analyses one at a time.
-    """
+    """Draws each task when it is submitted."""
 
     n_ahead = 1
-
-    def __init__(self, on_row: OnRow | None = None) -> None:
-        self.on_row = on_row
 
     def submit(self, task: Task) -> Future[TaskResult]:
         """Draw a task now; exceptions are raised here."""
         done: Future[TaskResult] = Future()
-        done.set_result(draw_task(task, self.on_row))
+        done.set_result(draw_task(task))
         return done
 
     def isolated(self) -> Executor:
@@ -261,20 +248,18 @@ class IsolatedWorker(Loky):
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        for _ in range(2):  # the first may have been ended from outside
-            pool = ProcessPoolExecutor(
-                max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
-            )
-            try:
-                pool.submit(os.getpid).result()
-            except BrokenProcessPool as broken:
-                error = broken
-            else:
-                return pool
-        raise StudyError(
-            f"worker processes end as soon as they start ({describe(error)}): a library may have "
-            "changed the environment that they inherit. Use backend=inline to draw without workers."
-        ) from error
+        pool = ProcessPoolExecutor(
+            max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
+        )
+        try:
+            pool.submit(os.getpid).result()
+        except BrokenProcessPool as error:
+            raise StudyError(
+                f"worker processes end as soon as they start ({describe(error)}): a library may "
+                "have changed the environment that they inherit. Use backend=inline to draw "
+                "without workers."
+            ) from error
+        return pool
 
 
 WARNINGS = {
@@ -354,7 +339,6 @@ def packed(task: object) -> bytes:
     """
     from joblib.externals.loky.backend.reduction import dumps
 
-    release_arrays()  # an array of a script is sent with its flags
     try:
         return bytes(dumps(task, reducers=SENT_EMPTY))
     except Exception as error:  # pickling may raise anything
@@ -470,13 +454,6 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             'study when it is imported, put the run below `if __name__ == "__main__":`. A method '
             "that itself runs a study needs backend=inline."
         )
-    if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
-        warn(
-            "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
-            "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
-            stacklevel=2,
-        )
-        workers = Workers("threads", workers.n_jobs)
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}

@@ -21,7 +21,6 @@ class OutOfTime(KeyboardInterrupt):
     def __init__(self, n_left: int) -> None:
         super().__init__(n_left)
         self.n_left = n_left
-        self.outcome: Any = None  # the run's statistics until the stop
 
 
 def request_stop() -> None:

@@ -9,10 +9,9 @@ replicates of a block share a random number, block means differ more. If blocks 
 values, block means do not differ at all. Both make Monte Carlo errors too small.
 """
 
-import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,14 +21,14 @@ import pyarrow as pa
 from simstudy.design.plan import Plan, WorkUnit, parameters_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
-from simstudy.engine.methods import EachReplicate, call_method, read_only
+from simstudy.engine.methods import EachReplicate, call_method
 from simstudy.errors import StudyError
 from simstudy.lazy import pc, special
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 
-NO_STREAMS, ROWS_DIFFER, SHARED = "no streams", "rows differ", "shared"
+NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
 MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
 
 N_ROWS = 4  # rows that are analysed again
@@ -63,97 +62,6 @@ def _differs(array: Any, n_rep: int) -> bool:
         return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
     return bool(((few != few[:1]) & is_number).any())
-
-
-def check_shared(
-    context: BlockContext,
-    data: Mapping[str, Any],
-    draw_other: Callable[[], Mapping[str, Any]],
-) -> Mapping[str, Any]:
-    """Record a random array that is the same for all replicates of a block.
-
-    Parameters
-    ----------
-    data
-        Data that `draw` returned.
-    draw_other
-        Function that draws another block: a fixed design is the same there, a random one is not.
-
-    Returns
-    -------
-    Mapping
-        The data; copies if another block was drawn, which may fill the same arrays again.
-    """
-    events = context.rng_events
-    alike = [] if events is None else [n for n, array in data.items() if _is_repeated(array)]
-    if events is None or not alike:
-        return data
-    kept = {n: x.copy(order="K") if type(x) is np.ndarray else x for n, x in data.items()}
-    with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
-        other = draw_other()
-        if any(not np.array_equal(kept[name], other[name]) for name in alike):
-            events[SHARED] = None
-    return {name: read_only(value) for name, value in kept.items()}
-
-
-def _is_repeated(array: Any) -> bool:
-    """Whether all replicates of an array of floats are equal, but not all of its numbers."""
-    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < MIN_ROWS:
-        return False
-    is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
-    return is_drawn and bool((array == array[:1]).all())
-
-
-# ---------------------------------------------------------------- the axis of replicates
-def refuse_transposed(
-    context: BlockContext, plan: Plan, raw: Any, analyse_one: Callable[[], Any]
-) -> None:
-    """Refuse a column whose replicates are not on the first axis, but on one of the same length.
-
-    Such a column has an allowed shape, as `np.quantile(x, levels, axis=1)` with as many levels as
-    replicates in a block. The shape for one replicate alone tells it.
-
-    Parameters
-    ----------
-    raw
-        What `simulate` or a method returned for the whole block.
-    analyse_one
-        Function that returns the same for one replicate.
-
-    Raises
-    ------
-    StudyError
-        If the length of another axis is that of the replicates.
-    """
-    size = plan.block_size
-    if context.rng_events is None or not isinstance(raw, Mapping) or size < 2:
-        return
-    square = [
-        name
-        for name, column in raw.items()
-        if isinstance(column, np.ndarray) and len(column.shape) > 1 and size in column.shape[1:]
-    ]
-    try:
-        alone = analyse_one() if square else {}
-    except Exception:  # a method may need more than one replicate
-        return
-    for name in square:
-        full, one = raw[name].shape, np.shape(alone.get(name, 0.0))
-        moved = [at for at in range(1, len(one)) if (*full[:at], 1, *full[at + 1 :]) == one]
-        if moved and one[0] == full[0] == size:
-            right = list(one)
-            right[0], right[moved[0]] = 1, size
-            raise StudyError(
-                f"column {name!r} has its replicates on axis {moved[0]}, not on the first: for one "
-                f"replicate its shape is {one}, where {tuple(right)} is asked. Return "
-                f"np.moveaxis({name}, {moved[0]}, 0)."
-            )
-
-
-def one_replicate(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the first replicate of the data of a block."""
-    is_rows = {n: isinstance(x, np.ndarray) and x.ndim > 0 for n, x in data.items()}
-    return {name: x[:1] if is_rows[name] else x for name, x in data.items()}
 
 
 # ---------------------------------------------------------------- rows that depend on each other
@@ -226,8 +134,8 @@ def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
     """Whether rows are equal up to rounding (infinite values exactly); texts are not compared."""
     if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
-    expected = full[rows] if full.ndim else full
-    if expected.shape != alone.shape and full.ndim:
+    expected = full[rows]
+    if expected.shape != alone.shape:
         return False
     expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
     is_finite = np.isfinite(expected)

@@ -140,7 +140,6 @@ class Loop:
         blocks = self.missing(sizes, shard)
         if blocks:
             self._try_measures(None)
-            self._show_stored(sizes, len(blocks), shard)
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
             self._count_stored_failures(sizes)
@@ -158,13 +157,6 @@ class Loop:
             "deleting them. Run this again when it has ended, or choose another out=..."
         )
 
-    def _show_stored(self, sizes: Sizes, n_missing: int, shard: tuple[int, int] | None) -> None:
-        """Show the blocks that are stored already, on a display that can."""
-        resume = getattr(self.progress, "resume", None)
-        if resume is not None and shard is None and not self.stats.n_blocks:
-            n_all = sum(self._n_blocks(sizes).values())
-            resume((n_all - n_missing) * self.plan.block_size)
-
     def redraw_failures(self, sizes: Sizes) -> None:
         """Draw stored blocks with failures again; the new blocks replace them."""
         blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
@@ -172,27 +164,14 @@ class Loop:
             self._count_stored_failures(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
 
-    def draw_again(
-        self, sizes: Sizes, keys: Collection[str]
-    ) -> tuple[Store, Store, BlockSet] | None:
-        """Draw the stored blocks of some units again; the new rows replace them.
-
-        Returns
-        -------
-        tuple[Store, Store, BlockSet] or None
-            The store as it was, the store as it is, and the blocks; None without blocks.
-        """
+    def draw_again(self, sizes: Sizes, keys: Collection[str]) -> None:
+        """Draw the stored blocks of some units again; the new rows replace them."""
         lacking = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=True).chosen
         stored = {key: ~which & (key in keys) for key, which in lacking.items()}
         blocks = BlockSet(self.plan, stored)
-        if not blocks:
-            return None
-        store = self.store
-        names = {file.name for file in store.referenced_files}
-        before = store.reopened(only_files=names)
-        self._count_stored_failures(sizes, replaces_failures=True)
-        self.draw_blocks(blocks, generation=store.highest_generation + 1)
-        return before, store, blocks
+        if blocks:
+            self._count_stored_failures(sizes, replaces_failures=True)
+            self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
 
     def missing(
         self, sizes: Sizes, shard: tuple[int, int] | None = None, *, retry: bool = False
@@ -286,8 +265,7 @@ class Loop:
     def _draw_on_backend(self, queue: WorkQueue, retries: Collection[BlockId]) -> None:
         """Draw in this process until workers save time, and the rest with the executor."""
         if self.workers.backend in ("auto", "inline"):
-            here = InProcess(on_row=getattr(self.progress, "within", None))
-            self._draw_with(here, queue, until=self._workers_pay)
+            self._draw_with(InProcess(), queue, until=self._workers_pay)
         if not (queue.left or retries) or stop_requested():
             return
         code = self.provenance.expected.digest if self.provenance else ""

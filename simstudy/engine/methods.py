@@ -12,12 +12,10 @@ import copy
 import hashlib
 import inspect
 import itertools
-import pickle
 import sys
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -54,7 +52,7 @@ RNG_PARAMETERS = ("streams", "rng")
 RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
 """Parameters of a method that are neither data nor factors."""
 
-IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
+IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.number, np.bool_, np.datetime64)
 TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
 
 
@@ -126,7 +124,6 @@ def drawn_one_by_one(
     """
     drawn: list[Mapping[str, Any]] = []
     failed: dict[int, Exception] = {}
-    last: dict[str, tuple[Any, Any]] = {}  # what was returned last, and its copy
     for row in range(n_rep):
         try:
             returned = scenario.draw_one(streams.of_replicate(row))
@@ -134,11 +131,9 @@ def drawn_one_by_one(
             if error_policy.should_reraise(context, row, error):
                 raise
             failed[row] = error
-            returned = None
+            returned = {}
         named = returned if isinstance(returned, Mapping) else {DATA: returned}
-        own = {} if row in failed else {name: _own(v, last.get(name)) for name, v in named.items()}
-        last = {name: (named[name], value) for name, value in own.items()}
-        drawn.append(own)
+        drawn.append({name: _own(value) for name, value in named.items()})
     if len(failed) == n_rep:
         raise failed[0]
     names = next(each.keys() for row, each in enumerate(drawn) if row not in failed)
@@ -148,32 +143,25 @@ def drawn_one_by_one(
                 f"draw_one returned {', '.join(map(str, each)) or 'nothing'} for one replicate and "
                 f"{', '.join(map(str, names))} for others: return the same names each time."
             )
-    return OneByOne({name: Rows([each.get(name) for each in drawn]) for name in names}, failed)
+    return OneByOne({name: Rows(each.get(name) for each in drawn) for name in names}, failed)
 
 
-def _own(value: Any, last: tuple[Any, Any] | None) -> Any:
-    """Copy a value that its maker could change; one that was returned before is copied once."""
-    if isinstance(value, IMMUTABLE) and not isinstance(value, np.void):
-        return value
-    if type(value) is tuple:
-        return tuple(_own(each, None) for each in value)
-    if last is not None and value is last[0] and _is_equal(value, last[1]):
-        return last[1]
+def _own(value: Any) -> Any:
+    """Copy a value that its maker could change; an array becomes read-only."""
     if type(value) is np.ndarray and not value.dtype.hasobject:
         made = value.copy(order="K")
         made.flags.writeable = False
         return made.view()  # a method cannot make it writable
-    return _copy(value)
-
-
-def _is_equal(value: Any, copied: Any) -> bool:
-    """Whether a value is what its copy is."""
-    if type(value) is np.ndarray and not value.dtype.hasobject:
-        return bool(value.shape == copied.shape and value.tobytes() == copied.tobytes())
     try:
-        return pickle.dumps(value) == pickle.dumps(copied)
-    except Exception:  # an object without a content that could be compared
-        return False
+        return value if _is_fixed(value) else copy.deepcopy(value)
+    except Exception:  # an object of a C library, for example
+        return value
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether all methods may share a value: an array, which is read-only, or a constant."""
+    is_array = type(value) is np.ndarray and not value.dtype.hasobject
+    return is_array or isinstance(value, IMMUTABLE)
 
 
 def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
@@ -186,10 +174,15 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
     factors = factors_by_name(scenario)
     for name, value in raw.items():
         _refuse_name(scenario, name, factors)
-        _refuse_shape(name, value, n_rep)
+        if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
+            raise StudyError(
+                f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first "
+                f"axis must be {n_rep}, one entry for each replicate. If it is the same for all "
+                "replicates, make it a property of the scenario, which methods can name."
+            )
     if isinstance(raw, OneByOne):
         return raw
-    return {name: read_only(value) for name, value in raw.items()}
+    return {name: _read_only(name, value) for name, value in raw.items()}
 
 
 def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
@@ -201,52 +194,30 @@ def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> N
         )
 
 
-def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
-    if isinstance(value, list):
-        raise StudyError(
-            f"draw returned {name!r} as a list, which may have one item per replicate or be a "
-            "constant: return an array with the replicate as first axis, or make a constant a "
-            "property of the scenario, which methods can name."
-        )
-    if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
-        raise StudyError(
-            f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
-            f"must be {n_rep}, one entry for each replicate. If it is the same for all replicates, "
-            f"make it a property of the scenario, which methods can name."
-        )
-
-
-_frozen: list[weakref.ref[np.ndarray]] = []
 """Arrays that `draw` returned and may keep, to fill them again for the next block."""
 
 
-def read_only(value: Any) -> Any:
-    """Make arrays, and arrays in tuples, read-only, so that a method cannot make them writable."""
-    if type(value) is tuple:
-        return tuple(map(read_only, value))
-    if type(value) is not np.ndarray:
-        return value
-    if value.base is None and value.flags.writeable:
+def _read_only(name: str, value: Any) -> Any:
+    """Return a read-only view of what a block may share: arrays, constants, dicts of these."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({label: _read_only(name, each) for label, each in value.items()})
+    if not _is_fixed(value):
+        raise StudyError(
+            f"draw returned {name!r} as {type(value).__name__}: return an array of numbers with "
+            "the replicate as first axis. What is the same for all replicates is a property of "
+            "the scenario, which methods can name, and data of other kinds are drawn by draw_one."
+        )
+    if isinstance(value, np.ndarray):
+        value = value.view()
         value.flags.writeable = False
-        _frozen.append(weakref.ref(value))
-    view = value.view()
-    view.flags.writeable = False
-    return view
-
-
-def release_arrays() -> None:
-    """Make the arrays of earlier blocks writable again, for a `draw` that fills them again."""
-    while _frozen:
-        array = _frozen.pop()()
-        if array is not None:
-            array.flags.writeable = True
+    return value
 
 
 def checksums(data: Data) -> dict[str, bytes]:
     """Hash each array among the data."""
     found = {}
     for name, value in data.items():
-        items = value.items if isinstance(value, Rows) else [value]
+        items = value if isinstance(value, Rows) else [value]
         arrays = [each for each in items if type(each) is np.ndarray and not each.dtype.hasobject]
         if arrays:
             hashed = hashlib.blake2b(digest_size=16)
@@ -269,30 +240,6 @@ def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) ->
                 f"let it work on a copy, {name}.copy(), or leave out options such as "
                 "overwrite_a=True."
             )
-
-
-def _is_fixed(value: Any) -> bool:
-    """Whether a value cannot be modified, so that all methods may share it."""
-    if isinstance(value, Rows):
-        return all(map(_is_fixed, value.items))
-    if type(value) is np.ndarray:
-        return not value.dtype.hasobject
-    if type(value) is tuple:
-        return all(map(_is_fixed, value))
-    return isinstance(value, IMMUTABLE) and not isinstance(value, np.void)
-
-
-def _copied(data: Data) -> Data:
-    """Copy data that a method could modify."""
-    own = {name: value if _is_fixed(value) else _copy(value) for name, value in data.items()}
-    return OneByOne(own, data.failed) if isinstance(data, OneByOne) else own
-
-
-def _copy(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # a generator, for example: it is drawn again, not copied
-        return value
 
 
 class DatasetCache:
@@ -321,8 +268,9 @@ class DatasetCache:
                 data = draw()
             finally:
                 self.seconds += time.perf_counter() - start
-            if not all(map(_is_fixed, data.values())):
-                return data if isinstance(data, OneByOne) else _copied(data)
+            rows = data.values() if isinstance(data, OneByOne) else ()
+            if not all(map(_is_fixed, itertools.chain.from_iterable(rows))):
+                return data
             self._of, self._data = (scenario, block), data
         return self._data
 
@@ -399,20 +347,8 @@ Kind = str | tuple[int, ...]
 """`NUMBER`, `TEXT`, or the shape of an array."""
 
 
-class Rows(Sequence[Any]):
+class Rows(list[Any]):
     """Data of any type, one item per replicate, as `draw_one` returns them."""
-
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = items
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, row: Any) -> Any:
-        return self.items[row]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
 
 
 @dataclass(frozen=True)
@@ -548,7 +484,6 @@ class _Replicates:
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
         self._failures: dict[int, str] = {}
         self._first_error: Exception | None = None
-        self._signatures = set[tuple[type, str, int]]()
         self._warnings: dict[int, str] = {}
 
     def columns(
@@ -565,7 +500,7 @@ class _Replicates:
         ordered
             The names of the data, if they may be given by position, which is faster than by name.
         """
-        on_row, rows, each = self.context.on_row, self._rows, range(self.n_rep)
+        rows, each = self._rows, range(self.n_rep)
         by_name = {
             name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()
         }
@@ -592,9 +527,8 @@ class _Replicates:
                     if row not in self._failures:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
                     warned.clear()
-                if on_row is not None:
-                    on_row(row + 1, self.n_rep)
-        self._refuse_hopeless()
+        if self._first_error and len(self._failures) == self.n_rep:
+            error_policy.raise_if_all_failed(self.context, self.n_rep, self._first_error)
         return self._assembled()
 
     def _plain_kinds(self, returned: Any) -> tuple[list[Any], list[type]]:
@@ -625,7 +559,7 @@ class _Replicates:
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
         """Get the values by column name, and check that they have the names of earlier rows."""
-        values = _by_name(returned, self.names or tuple(self._kinds), self.axes)
+        values = _by_name(returned, self.names or tuple(self._kinds))
         expected = self.names or tuple(self._kinds) or tuple(values)
         absent = [name for name in expected if name not in values]
         more = [name for name in values if name not in expected and self.names is None]
@@ -647,16 +581,7 @@ class _Replicates:
         swallowed(error, row)
         self._failures[row] = error_policy.reason(error)
         self._first_error = self._first_error or error
-        self._signatures.add(error_policy.error_signature(error))
         self._rows.append(None)
-
-    def _refuse_hopeless(self) -> None:
-        """Raise an error that all replicates of the first block share.
-
-        Errors are the same if their type and the line that raised them are; their texts may differ.
-        """
-        if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
-            error_policy.raise_if_all_failed(self.context, self.n_rep, self._first_error)
 
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
@@ -686,16 +611,10 @@ def _shown(kind: Kind) -> str:
     return kind if isinstance(kind, str) else f"an array of shape {kind}"
 
 
-def _by_name(values: Any, names: Sequence[str], axes: Axes) -> Mapping[str, Any]:
+def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     """Get the returned values by column name; a single value gets the only name."""
-    if is_from_pandas(values, "DataFrame"):
-        values = _columns_of(values, axes)
-    if is_from_pandas(values, "Series"):
-        values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
-        is_one_column = len(names) == 1 and names[0] not in values
-        covered = any(set(labels) <= set(values) for labels in axes.values())
-        return {names[0]: values} if is_one_column and covered else values
+        return values
     if not names:
         raise ReturnedError(
             f"the method returned {type(values).__name__}, not numbers by name, so its columns "
@@ -707,25 +626,6 @@ def _by_name(values: Any, names: Sequence[str], axes: Axes) -> Mapping[str, Any]
             f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
         )
     return {names[0]: values}
-
-
-def _columns_of(frame: Any, axes: Axes) -> Mapping[str, Any]:
-    """Get the columns of a frame with one row, or with a row for each label of an axis.
-
-    The labels are in its index, or in a column such as `term`.
-    """
-    if len(frame) == 1:
-        return {str(name): frame[name].iloc[0] for name in frame}
-    for axis, labels in axes.items():
-        for column in (None, *frame.columns):  # None is the index
-            texts = [str(label) for label in (frame.index if column is None else frame[column])]
-            if set(labels) <= set(texts) or column == axis:
-                rest = frame.drop(columns=[] if column is None else [column]).set_axis(texts)
-                return {str(name): rest[name] for name in rest}
-    raise ReturnedError(
-        f"it returned a frame of {len(frame)} rows, none of whose columns has the labels of an "
-        "axis: return one row, or a row for each label"
-    )
 
 
 def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> tuple[Any, Kind]:
@@ -855,70 +755,35 @@ def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False)
     name
         Name of the column, for error messages.
     value
-        Value of any type. A dict or Series is aligned by its labels; labels that no axis has are
-        left out. A Series with the default index has no labels.
+        Value of any type. A dict, or a Series of one replicate, is aligned by its labels; labels
+        that no axis has are left out.
     of_block
-        Whether the value is that of a whole block: a Series has one row per replicate, and a dict
-        an array of them for each label.
+        Whether the value is that of a whole block: a dict has an array for each label.
 
     Raises
     ------
     StudyError
-        If a label of the axis is missing or occurs twice, or the order is unclear.
+        If a label of the axis is missing or occurs twice, or the value is another pandas object.
     """
-    if is_from_pandas(value, "DataFrame"):
+    is_series = is_from_pandas(value, "Series") and not of_block
+    if is_from_pandas(value, "Series" if of_block else "DataFrame"):
         raise StudyError(
-            f"{name} is a DataFrame: return an array, or a dict with the values of each label."
+            f"{name} is a {type(value).__name__}: return an array, or a dict with the values of "
+            "each label."
         )
-    if is_from_pandas(value, "Series"):
-        if of_block:
-            return "", _rows_in_order(name, value)
-        values, labels = value.to_numpy(), list(value.index)
-        is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
-        if not axes or len(labels) == 1 or is_numbered:
-            return "", values
-    elif isinstance(value, Mapping) and axes:
-        values, labels = _stacked(name, value), list(value)
-    else:
-        return "", value
-    texts = [str(label) for label in labels]
-    axis = _axis_of(name, texts, axes)
-    return axis, np.take(values, [texts.index(each) for each in axes[axis]], axis=-1)
-
-
-def _stacked(name: str, values: Mapping[Any, Any]) -> np.ndarray:
+    if not axes or not (is_series or isinstance(value, Mapping)):
+        return "", np.asarray(value) if is_series else value
+    by_label = {str(label): each for label, each in value.items()}
+    axis = next((axis for axis, labels in axes.items() if {*labels} <= by_label.keys()), "")
+    if not axis or len(by_label) < len(value):
+        known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
+        raise StudyError(
+            f"{name} has the labels {in_one_line(', '.join(map(str, value.keys())))[:200]}, which "
+            f"lack or repeat some of the study's axes ({known}). Return one value for each label "
+            "(NaN for a missing one), or an array in the order of the axis."
+        )
     try:
-        return np.stack(np.broadcast_arrays(*map(np.asarray, values.values())), axis=-1)
+        values = np.broadcast_arrays(*(by_label[label] for label in axes[axis]))
     except ValueError as error:
         raise StudyError(f"{name} has values of different shapes for its labels.") from error
-
-
-def _rows_in_order(name: str, rows: Any) -> np.ndarray:
-    """Put a Series whose index numbers all rows in that order; refuse any other disorder."""
-    if not rows.index.is_monotonic_increasing:
-        if not rows.index.is_unique or set(rows.index) != set(range(len(rows))):
-            labels = ", ".join(map(str, rows.index[:3]))
-            raise StudyError(
-                f"{name} is a Series whose index ({labels}, ...) is neither in order nor the "
-                "numbers of all rows, so it is unclear which replicate is meant: sort it by "
-                "replicate (.sort_index()), or return an array."
-            )
-        rows = rows.sort_index()
-    values: np.ndarray = rows.to_numpy()
-    return values
-
-
-def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> str:
-    """Find the axis whose labels are all there."""
-    for axis, wanted in axes.items():
-        if set(wanted) <= set(labels):
-            twice = [label for label in wanted if labels.count(label) > 1]
-            if twice:
-                raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
-            return axis
-    known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
-    raise StudyError(
-        f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "
-        f"study's axes ({known}). Return a value for each label (NaN for a missing one), or an "
-        "array in the order of the axis."
-    )
+    return axis, np.stack(values, axis=-1)

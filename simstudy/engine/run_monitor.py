@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.columns import refuse_other_constants
-from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, SHARED, Spread
+from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.second_draw import Pilot, Repeated
@@ -26,10 +24,6 @@ MESSAGES = {
         "uses none of its random streams, but its replicates differ: replace other generators, "
         'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
         "class attribute deterministic = True"
-    ),
-    SHARED: (
-        "draws an array that all replicates of a block share: they are not independent, and every "
-        "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must be "
@@ -64,7 +58,6 @@ class RunMonitor:
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
     warnings: dict[tuple[str, str], str] = field(default_factory=dict)
-    _constants: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check(self, result: TaskResult) -> None:
         """Check a finished task.
@@ -72,10 +65,8 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            If more replicates failed than the study allows, or a column that is constant in each
-            block differs between blocks.
+            If more replicates failed than the study allows.
         """
-        refuse_other_constants(self._constants, result.constants)
         for key, kind in result.warnings:
             self.warn(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
         self._count_failures(result)
@@ -209,9 +200,6 @@ class RunMonitor:
 
 
 # ---------------------------------------------------------------- statistics of a run
-MAX_FAILURES = 10  # failures whose text a run keeps
-
-
 @dataclass
 class RunStats:
     """Counts of a run: blocks, failures, seconds.
@@ -234,7 +222,6 @@ class RunStats:
     n_blocks: int = 0
     n_failed: int = 0
     seconds: float = 0.0
-    failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -244,8 +231,6 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        if result.first_failure and len(self.failures) < MAX_FAILURES:
-            self.failures.append(result.first_failure)
         each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
         for (key, _), own, data in each:
             timings = self.spent.get(key, BlockTimings())

@@ -19,8 +19,7 @@ import numpy as np
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.columns import BlockConstant, constants_among
-from simstudy.engine.error_policy import BlockContext, OnRow
+from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
 from simstudy.engine.thread_limits import limit_new_pools
@@ -276,8 +275,6 @@ class TaskResult(NamedTuple):
         Names of the written files.
     warnings
         Keys of first blocks with warnings about random numbers, each with the kind of the warning.
-    constants
-        Columns with one value for a whole block.
     """
 
     done: tuple[tuple[str, int], ...]
@@ -290,14 +287,13 @@ class TaskResult(NamedTuple):
     n_bytes: int = 0
     files: tuple[str, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
-    constants: frozenset[BlockConstant] = frozenset()
 
 
 MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
 
 
 # ---------------------------------------------------------------- in the worker
-def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
+def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun, plan = time.perf_counter(), task.plan
     limit = plan.rules.block_seconds
@@ -307,7 +303,7 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
         blocks, on_drawing, on_data, warnings = [], [], [], []
         for scenario, number, key in task.blocks:
             start, before = time.perf_counter(), datasets.seconds
-            context = BlockContext.of_block(plan, number, on_row)
+            context = BlockContext.of_block(plan, number)
             blocks.append(draw_block(plan, scenario, number, datasets, context, limit))
             on_data.append(datasets.seconds - before)
             on_drawing.append(time.perf_counter() - start - on_data[-1])
@@ -315,11 +311,7 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
         if not limit_new_pools():  # otherwise a library that was loaded has used several threads
             break
     result = _write(task, blocks, on_drawing, on_data)
-    return result._replace(
-        seconds=time.perf_counter() - begun,
-        warnings=tuple(warnings),
-        constants=constants_among(plan, blocks),
-    )
+    return result._replace(seconds=time.perf_counter() - begun, warnings=tuple(warnings))
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:

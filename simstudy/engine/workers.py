@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,33 +58,22 @@ def class_at(setting: str, place: str) -> Callable[..., Any]:
     return found
 
 
-def available_cores() -> int:
-    """Count the cores that this process may use, by its batch job, container and affinity."""
-    from joblib import cpu_count
-
-    return cores_of_job(os.environ) or int(cpu_count())
-
-
-# ---------------------------------------------------------------- cores of a batch job
 CORE_VARIABLES = {
-    "SLURM_CPUS_PER_TASK": "SLURM_CPUS_PER_TASK",  # no other program uses the name
+    "SLURM_CPUS_PER_TASK": "SLURM_JOB_ID",
     "SLURM_CPUS_ON_NODE": "SLURM_JOB_ID",
     "NCPUS": "PBS_JOBID",
     "NSLOTS": "JOB_ID",  # SGE
     "LSB_DJOB_NUMPROC": "LSB_JOBID",
 }
 """Environment variables with the number of cores of a batch job, each with one that is set in jobs
-only: the other may have been exported in a shell."""
+only."""
 
 
-def cores_of_job(environment: Mapping[str, str]) -> int | None:
-    """Return the number of cores of this batch job; None outside of a job.
+def available_cores() -> int:
+    """Count the cores that this process may use: of its batch job, or by container and affinity."""
+    from joblib import cpu_count
 
-    The batch system's number goes before the operating system's, which may include cores of other
-    jobs. Values that are not a number above 0, such as `4(x2)`, are ignored.
-    """
-    for cores, job in CORE_VARIABLES.items():
-        text = environment.get(cores, "")
-        if environment.get(job) and text.isascii() and text.isdigit() and int(text):
-            return int(text)
-    return None
+    of_job = (
+        os.environ.get(cores, "") for cores, job in CORE_VARIABLES.items() if job in os.environ
+    )
+    return int(next((text for text in of_job if text.isdecimal() and int(text)), cpu_count()))

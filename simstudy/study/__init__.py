@@ -2,7 +2,6 @@
 
 from simstudy.design.plan import Rules as Rules
 from simstudy.study.discovery import discover as discover
-from simstudy.study.discovery import method_grid as method_grid
 from simstudy.study.run_options import PILOT_REP as PILOT_REP
 from simstudy.study.run_options import RunOptions as RunOptions
 from simstudy.study.study import Study as Study

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import inspect
-import itertools
 import pkgutil
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
 from types import ModuleType
 from typing import Any
 
-from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
 
 
@@ -21,8 +15,8 @@ def discover(folder: str) -> dict[str, Any]:
 
     A new file in the folder takes part in the study without further changes: `methods/ridge.py`
     defines `ridge`, and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and
-    underscores are ignored). If the object is a dict, for example from `method_grid`, its entries
-    are taken. Files whose names begin with an underscore are left out.
+    underscores are ignored). If the object is a dict, its entries are taken. Files whose names
+    begin with an underscore are left out.
 
     Parameters
     ----------
@@ -88,37 +82,3 @@ def _object_named(file: str, module: ModuleType) -> Any:
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
-
-
-def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str, Any]:
-    """Make a method for each combination of parameter values.
-
-    Parameters
-    ----------
-    method
-        A function, or `each_replicate(function)`.
-    levels
-        Values to combine, by parameter of the method.
-
-    Returns
-    -------
-    dict
-        Methods by name: the function's name, then the values, as in `ridge_0.1`.
-
-    Examples
-    --------
-    >>> from simstudy import method_grid
-    >>> def ridge(x, y, penalty):
-    ...     return {"estimate": (x * y).sum(axis=1) / ((x * x).sum(axis=1) + penalty)}
-    >>> list(method_grid(ridge, penalty=[0.1, 1.0]))
-    ['ridge_0.1', 'ridge_1.0']
-    """
-    function = method.analyse if isinstance(method, EachReplicate) else method
-    name = getattr(function, "__name__", type(function).__name__)
-    inspect.signature(function).bind_partial(**levels)  # TypeError for unknown parameters
-    methods: dict[str, Any] = {}
-    for values in itertools.product(*levels.values()):
-        bound = partial(function, **dict(zip(levels, values, strict=True)))
-        one = replace(method, analyse=bound) if isinstance(method, EachReplicate) else bound
-        methods["_".join([name, *map(str, values)])] = one
-    return methods

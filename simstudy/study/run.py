@@ -104,7 +104,9 @@ def _draw(
         if options.retry:
             loop.redraw_failures(plan.unit_sizes(sizes))
         if options.redraw:
-            _draw_again(options, plan, loop, sizes)
+            units = plan.work_units.keys.items()
+            anew = [key for key, unit in units if {True, method_of(unit)} & {*options.redraw}]
+            loop.draw_again(plan.unit_sizes(sizes), anew)
         loop.draw(plan.unit_sizes(sizes), options.share)
         grown, targets = sizes, options.targets(study)
         while targets:
@@ -119,22 +121,9 @@ def _draw(
         least = min(n_blocks.values())
         if not options.is_all or not is_spent() or not least:
             raise
-        # equal for all scenarios, unless there are targets
         each = n_blocks if options.precision else dict.fromkeys(n_blocks, least)
         return {key: n * plan.block_size for key, n in each.items()}, stop.n_left
     return grown, 0
-
-
-def _draw_again(options: RunOptions, plan: Plan, loop: Loop, sizes: Sizes) -> None:
-    """Draw stored blocks again although nothing changed, and say what did not repeat."""
-    chosen = options.redraw or ()
-    units = plan.work_units.keys.items()
-    keys = [key for key, unit in units if True in chosen or method_of(unit) in chosen]
-    drawn = loop.draw_again(plan.unit_sizes(sizes), keys)
-    if drawn is not None:
-        note = stored_blocks.repeated(plan.work_units, *drawn)
-        _say(note, loop.progress)
-        loop.stats.notes.append(note)
 
 
 def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:

@@ -12,18 +12,16 @@ from typing import Any, Literal
 from simstudy.analysis.estimates import Target, read_targets
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
-from simstudy.options import option
+from simstudy.options import check, option
 from simstudy.remote import Place
-from simstudy.study.spec import StudySpec, check_block_seconds, check_n_rep
-from simstudy.validation import as_whole, check_one_of, check_whole
+from simstudy.study.spec import StudySpec
 
 Out = str | os.PathLike[str] | Place | None
 MAX_BLOCKS, MAX_SHARDS = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
-SLURM = "SLURM_ARRAY_TASK_"
-ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
-"""Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
+ARRAY_INDICES = ("SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Environment variables with the index of a job in its array: Slurm, PBS, LSF, SGE."""
 
 
 @dataclass
@@ -64,7 +62,7 @@ class RunOptions(Workers):
         second run continues.
     redraw
         Methods whose stored blocks are drawn again although nothing changed; True for all. The
-        new rows replace the old ones, and a line says whether they are the same.
+        new rows replace the old ones.
     adopt
         Whether to keep stored blocks of other code, if code was only rewritten, moved or renamed.
         Some of these blocks are drawn again: 2% at random, and those with failures. If they agree,
@@ -75,7 +73,7 @@ class RunOptions(Workers):
         old ones. Blocks whose worker process died are always drawn again.
     shard
         Share of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
-        `"auto"` and `"auto/n"` take i from the environment of an array job. Default: all blocks.
+        `"auto/n"` takes i from the environment of an array job. Default: all blocks.
     backend
         Kind of workers: `auto` (this process for less than about a second of work, otherwise
         loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
@@ -101,7 +99,7 @@ class RunOptions(Workers):
     )
     adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
-    shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
+    shard: str | None = option("i/N: draw every N-th missing block; auto/N in array jobs")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
 
     @classmethod
@@ -129,14 +127,14 @@ class RunOptions(Workers):
         for name in arguments:
             if name not in known:
                 raise ConfigError(f"{name}: a run has no such option; {nearest(name, known)}")
-        given = dict(arguments)
-        if given.get("n_rep") is None:
-            given["n_rep"] = study.n_rep
-        for name in {"n_rep", "max_rep"} & given.keys():
-            given[name] = as_whole(given[name])
-        options = cls(**given)
+        options = cls(**{**arguments, "out": None})
+        if options.n_rep is None:
+            options.n_rep = study.n_rep
+        if isinstance(options.shard, tuple | list):
+            options.shard = "/".join(map(str, options.shard))
+        check(options)
+        options.out = arguments.get("out")
         options.check_options(study)
-        options.n_rep = int(options.size)  # NumPy's integers are no JSON
         return options
 
     @property
@@ -151,7 +149,7 @@ class RunOptions(Workers):
         return read_shard(self.shard)
 
     def check_options(self, study: StudySpec) -> None:
-        """Check the options, alone and together; `redraw` becomes a list.
+        """Check what the types of the options do not say, and how they go together.
 
         Parameters
         ----------
@@ -163,14 +161,10 @@ class RunOptions(Workers):
         ConfigError
             For the first option that is not allowed, with an allowed value.
         """
-        check_one_of("adopt", self.adopt, (True, False))  # "no" would count as true
         check_by_name(precision=self.precision, backend_options=self.backend_options)
-        check_block_seconds(self.block_seconds)
         read_seconds(self.budget)
-        _check_size(self.n_rep, study)
-        check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
-        check_one_of("retry", self.retry, (None, "failed"))
-        self.redraw = list(check_redraw(self.redraw, study.methods))
+        check_n_blocks(self.size, study.block_size)
+        check_redraw(self.redraw or (), study.methods)
         if self.share and self.precision:
             raise ConfigError(
                 "shard with precision: a share of the blocks cannot show when the whole study is "
@@ -206,11 +200,6 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 
 
 # ---------------------------------------------------------------- one by one
-def _check_size(n_rep: Any, study: StudySpec) -> None:
-    check_n_rep(n_rep)
-    check_n_blocks(n_rep, study.block_size)
-
-
 def check_n_blocks(n_rep: int, block_size: int) -> None:
     """Refuse more blocks than a run can keep track of."""
     if n_rep > MAX_BLOCKS * block_size:
@@ -229,19 +218,14 @@ def check_by_name(**given: Any) -> None:
             )
 
 
-def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str | bool, ...]:
-    """Check `redraw`: names of methods, possibly in one text with commas, or True for all."""
-    if redraw is True or redraw == [True]:
-        return (True,)
-    names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw or ()
-    names = [str(name).strip() for name in names]
-    for name in names:
-        if name not in methods:
+def check_redraw(redraw: Sequence[str | bool], methods: Collection[str]) -> None:
+    """Check `redraw`: names of methods, or True for all."""
+    for name in redraw:
+        if name is not True and name not in methods:
             raise ConfigError(
-                f"redraw={name}: the study has no such method; {nearest(name, methods)}; "
+                f"redraw={name}: the study has no such method; {nearest(str(name), methods)}; "
                 "redraw=true draws all again"
             )
-    return tuple(names)
 
 
 # ---------------------------------------------------------------- times and shares
@@ -266,56 +250,25 @@ def read_seconds(budget: Any) -> float | None:
     return seconds
 
 
-def read_shard(shard: Any) -> tuple[int, int] | None:
-    """Read `3/100` or (3, 100) as (3, 100); `auto` and `auto/100` ask the scheduler of an array.
+def read_shard(shard: str | None) -> tuple[int, int] | None:
+    """Read `3/100` as (3, 100); `auto/100` takes the index of this job in its array.
 
     Raises
     ------
     ConfigError
-        If it is not two integers with 1 <= i <= N, or this is no job of an array.
+        If it is not two integers with 1 <= i <= N, or this is no job of an array from 1 to N.
     """
-    if shard in (None, ""):
+    if not shard:
         return None
-    text = "/".join(map(str, shard)) if isinstance(shard, tuple | list) else str(shard)
-    found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
-    index, total = found.groups() if found else ("", None)
+    index, _, total = shard.partition("/")
     if index == "auto":
-        return shard_of_array(os.environ, int(total) if total else None)
-    if total and 1 <= int(index) <= int(total) <= MAX_SHARDS:
+        here = (os.environ.get(name, "") for name in ARRAY_INDICES)
+        index = next((text for text in here if text.isdecimal() and text != "0"), "none")
+    if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total) <= MAX_SHARDS:
         return int(index), int(total)
+    example = f"{total}/{total}" if total.isdecimal() else "1/100"
     raise ConfigError(
-        f"shard={shard} is not allowed: it must be i/N with integers 1 <= i <= N <= "
-        f"{MAX_SHARDS:,}, or auto/N in a job of an array, for example shard={total or 1}/"
-        f"{total or 100}"
+        f"shard={shard} is not allowed: must be i/N with integers 1 <= i <= N <= {MAX_SHARDS:,}, "
+        f"for example shard={example}; or auto/N in a job of an array from 1 to N, which has one "
+        f"of {', '.join(ARRAY_INDICES)} (here the index is {index})"
     )
-
-
-def shard_of_array(environment: Mapping[str, str], n_shards: int | None = None) -> tuple[int, int]:
-    """The share of this array job, and the number of shares.
-
-    Parameters
-    ----------
-    environment
-        Environment variables.
-    n_shards
-        Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
-        without gaps.
-
-    Raises
-    ------
-    ConfigError
-        If this is no job of an array, or its place in it is not known.
-    """
-    texts = {name: environment.get(name, "") for name in ARRAY_INDICES}
-    name, index = next(((n, int(text)) for n, text in texts.items() if text.isdecimal()), ("", 0))
-    first, count = 1, n_shards or 0
-    if not n_shards and name == f"{SLURM}ID":
-        first, count = (int(environment.get(f"{SLURM}{each}", 0)) for each in ("MIN", "COUNT"))
-    if not first <= index < first + count:
-        shown = f"{name}={index}" if name else "a job outside of an array"
-        raise ConfigError(
-            f"shard=auto: {shown} has no place among {count or 'an unknown number of'} shares from "
-            f"{first} on. In an array from 1 to N write shard=auto/N (the index is one of "
-            f"{', '.join(ARRAY_INDICES)}), elsewhere shard=i/N."
-        )
-    return index - first + 1, count

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from html import escape
@@ -15,11 +14,11 @@ from simstudy.design import Scenario, check_distinct
 from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
-from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.measures.core import bind
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
-from simstudy.validation import check_file_name, check_whole, file_name
+from simstudy.validation import check_file_name, check_whole, file_name, is_whole
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
@@ -33,23 +32,8 @@ BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, if a method is called once for each
 MAX_FIGURES = 6  # figures of a study that declares none
 
 
-def default_block_size(methods: Any) -> int:
-    """The block size of a study that does not set one."""
-    by_name = methods if isinstance(methods, Mapping) else {}
-    is_row_by_row = any(isinstance(method, EachReplicate) for method in by_name.values())
-    return BLOCK_SIZE_ROW_BY_ROW if is_row_by_row else BLOCK_SIZE
-
-
-def _all_draw_one(scenarios: Any) -> bool:
-    """Whether every scenario draws one data set at a time, so that methods analyse one."""
-    kinds = set(map(type, scenarios)) if isinstance(scenarios, Sequence) else set()
-    return bool(kinds) and all(hasattr(kind, "draw_one") for kind in kinds)
-
-
-def _row_by_row(method: Any) -> Any:
-    """A method of one data set, if it is a plain function."""
-    is_plain = callable(method) and not isinstance(method, EachReplicate)
-    return EachReplicate(method) if is_plain else method
+def _row_by_row(method: Callable[..., Any]) -> EachReplicate:
+    return method if isinstance(method, EachReplicate) else EachReplicate(method)
 
 
 def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
@@ -61,10 +45,9 @@ def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
 class DefaultFigures(dict[str, Figure]):
     """The figures of a study that declares none: one for each of its first measures."""
 
-    def __init__(self, measures: Any) -> None:
-        names = (getattr(measure, "name", None) for measure in measures or ())
-        known = [name for name in names if isinstance(name, str)][:MAX_FIGURES]
-        files = {file_name(name.replace("/", "_").replace("\\", "_")): name for name in known}
+    def __init__(self, measures: Iterable[Measure]) -> None:
+        names = [measure.name for measure in measures][:MAX_FIGURES]
+        files = {file_name(name.replace("/", "_").replace("\\", "_")): name for name in names}
         super().__init__(
             {file: partial(draw_default, measure=name) for file, name in files.items()}
         )
@@ -87,7 +70,7 @@ class StudySpec:
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    block_size: int = cast(int, None)  # default: `default_block_size` of the methods
+    block_size: int = cast(int, None)  # default: by the methods
     n_rep: int = 1000
     figures: Mapping[str, Figure] = cast(Mapping[str, Figure], None)  # default: `DefaultFigures`
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
@@ -97,21 +80,21 @@ class StudySpec:
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
-        if _all_draw_one(self.scenarios) and isinstance(self.methods, Mapping):
+        check_study_name(self.name)
+        check_values(self, FIELDS)
+        check_values(self.rules, RULES)
+        if self.scenarios and all(hasattr(type(each), "draw_one") for each in self.scenarios):
             rows = {name: _row_by_row(method) for name, method in self.methods.items()}
             object.__setattr__(self, "methods", rows)
         if self.block_size is None:
-            object.__setattr__(self, "block_size", default_block_size(self.methods))
+            is_by_row = any(isinstance(each, EachReplicate) for each in self.methods.values())
+            size = BLOCK_SIZE_ROW_BY_ROW if is_by_row else BLOCK_SIZE
+            object.__setattr__(self, "block_size", size)
         if self.figures is None or isinstance(self.figures, DefaultFigures):
-            measures = self.measures if self._has_points else ()
-            object.__setattr__(self, "figures", DefaultFigures(measures))
+            # a figure of one number says nothing
+            has_points = len(self.scenarios) > 1 or len(self.methods) > 1 or self.axes
+            object.__setattr__(self, "figures", DefaultFigures(self.measures if has_points else ()))
         check_declared(self)
-
-    @property
-    def _has_points(self) -> bool:
-        """Whether a measure has more than one number: a figure of one says nothing."""
-        several = (self.scenarios, 2), (self.methods, 2), (self.axes, 1)  # checked later
-        return any(isinstance(each, Collection) and len(each) >= least for each, least in several)
 
     def __repr__(self) -> str:
         """A representation in a few lines."""
@@ -192,7 +175,7 @@ class StudySpec:
         )
 
 
-# ---------------------------------------------------------------- checks
+# ---------------------------------------------------------------- names
 REPLICATE_COLUMNS = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure")
 RESERVED_NAMES = (*REPLICATE_COLUMNS, "data")
 SUMMARY_COLUMNS = (
@@ -213,55 +196,14 @@ def check_study_name(name: Any) -> None:
         )
 
 
-def check_kinds(study: StudySpec) -> None:
-    """Refuse fields that are no dict or list, and values in a function's place.
-
-    Sets are no lists: their order differs in every process.
-    """
-    for what in ("methods", "derived", "figures", "tables", "labels", "axes"):
-        value = getattr(study, what)
-        if not isinstance(value, Mapping):
-            raise StudyError(f"{what}={in_one_line(repr(value))} is not a dict: give one by name.")
-        for name in value if what in ("methods", "derived", "figures", "tables") else ():
-            if not callable(value[name]):
-                raise StudyError(
-                    f"{what}[{name!r}] is {in_one_line(repr(value[name]))}: give a function, which "
-                    "the run calls."
-                )
-    for what in ("scenarios", "measures", "claims"):
-        value = getattr(study, what)
-        if not isinstance(value, Collection) or isinstance(value, str | Mapping | Set):
-            raise StudyError(f"{what}={in_one_line(repr(value))} is not a list: give one.")
-    for scenario in study.scenarios:
-        if not is_dataclass(scenario) or isinstance(scenario, type):
-            raise StudyError(
-                f"scenarios has {in_one_line(repr(scenario))} in it: give objects of a class with "
-                "@dataclass(frozen=True), such as grid(MyScenario, n=[10, 20])."
-            )
-    for measure in study.measures:
-        if not isinstance(measure, Measure):
-            raise StudyError(
-                f"measures has {in_one_line(repr(measure))} in it: give measures, such as "
-                "mean('x')."
-            )
-
-
-def check_unique(what: str, names: Sequence[str], other: str = "") -> None:
-    """Refuse two measures or claims of one name; `other` is an example of another name."""
+def check_unique(what: str, names: Sequence[str]) -> None:
+    """Refuse two measures or claims of one name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        remedy = f" with name={other!r}" if other and other not in names else ""
         raise StudyError(
-            f"two {what} are named {twice!r}: rename one of them{remedy}, so that tables and pages "
-            "can tell them apart."
+            f"two {what} are named {twice!r}: rename one of them with name=..., so that tables and "
+            "pages can tell them apart."
         )
-
-
-def another_name(measures: Sequence[Measure]) -> str:
-    """A name for the second measure of the first name that occurs twice: with its column."""
-    names = [measure.name for measure in measures]
-    again = [each for at, each in enumerate(measures) if each.name in names[:at] and each.reads]
-    return f"{again[0].name}_{again[0].reads[0]}" if again else ""
 
 
 def check_known(what: str, names: Collection[str], kind: str, known: Collection[str]) -> None:
@@ -269,6 +211,18 @@ def check_known(what: str, names: Collection[str], kind: str, known: Collection[
     for name in names:
         if name not in known:
             raise StudyError(f"{what} names no {kind} {name!r}; {nearest(name, known)}")
+
+
+def check_own_names(what: str, names: Collection[str]) -> None:
+    """Refuse names of methods or columns that are no text, reserved, or hold a separator."""
+    for name in names:
+        is_plain = isinstance(name, str) and name.isprintable() and name == name.strip() != ""
+        if not is_plain or name in RESERVED_NAMES or SEPARATORS & {*name}:
+            raise StudyError(
+                f"a {what} is named {in_one_line(repr(name))}: give it a text without blanks at "
+                f"its ends and without {' '.join(sorted(SEPARATORS))}, and not the name of a "
+                "column of simstudy's own tables."
+            )
 
 
 def check_columns(study: StudySpec, factors: Set[str]) -> None:
@@ -294,49 +248,6 @@ def check_columns(study: StudySpec, factors: Set[str]) -> None:
             )
 
 
-def check_own_names(what: str, names: Collection[str]) -> None:
-    """Refuse names of methods or columns that are no text, reserved, blank, or hold a separator."""
-    for name in names:
-        if not isinstance(name, str):
-            why = f"of type {type(name).__name__} and not a text: write {str(name)!r}"
-        elif name in RESERVED_NAMES:
-            why = f"the name of a column of simstudy's own tables: write {name + '_'!r}"
-        elif held := sorted(set(name) & SEPARATORS):
-            why = f"not allowed to hold {' '.join(held)}, which separate the parts of addresses"
-        elif not name.isprintable() or not name.strip() or name != name.strip():
-            why = "blank, or has blanks at its ends or letters that cannot be printed"
-        else:
-            continue
-        raise StudyError(f"a {what} is named {in_one_line(repr(name))}, which is {why}.")
-
-
-def check_file_names(what: str, names: Collection[str]) -> None:
-    """Refuse names of figures or tables that have no file of their own on some system."""
-    files = dict[str, str]()
-    for name in names:
-        check_file_name(name, what, StudyError)
-        other = files.setdefault(file_name(name).casefold(), name)
-        if other != name:
-            raise StudyError(
-                f"{what}s {other!r} and {name!r} would be one file on some systems, which do not "
-                "tell upper from lower case: rename one of them."
-            )
-
-
-def check_axis_labels(axis: str, labels: Any) -> None:
-    """Check the names of an axis's positions: distinct texts in a fixed order."""
-    if (
-        isinstance(labels, str | Set)
-        or not len(labels)
-        or len(set(labels)) < len(labels)
-        or any(not str(label).strip() for label in labels)
-    ):
-        raise StudyError(
-            f"axis {axis!r} has labels {in_one_line(repr(labels))}: give a list of at least one "
-            "label, each only once and none blank."
-        )
-
-
 def check_methods_axis(study: StudySpec) -> None:
     """Refuse an axis that has the name of the methods' axis and other labels."""
     axis, names = study.methods_axis, set(study.methods)
@@ -353,6 +264,101 @@ def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
     """Collect the names of the factors of all scenarios."""
     kinds = {type(scenario) for scenario in scenarios}
     return {field.name for kind in kinds for field in fields(kind)}
+
+
+# ---------------------------------------------------------------- values
+def _is_list(value: Any, is_item: Callable[[Any], bool] = lambda _: True) -> bool:
+    """Whether a value is a list of such items; the order of a set differs in every process."""
+    is_list = isinstance(value, Collection) and not isinstance(value, str | Mapping | Set)
+    return is_list and all(map(is_item, value))
+
+
+def _is_dict(value: Any, is_item: Callable[[Any], bool] = lambda _: True) -> bool:
+    return isinstance(value, Mapping) and all(map(is_item, value.values()))
+
+
+def _is_scenario(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _are_labels(value: Any) -> bool:
+    texts = [str(label).strip() for label in value]
+    return _is_list(value) and 0 < len(texts) == len({*texts}) and all(texts)
+
+
+def _are_warnings(value: Any) -> bool:
+    return all(issubclass(each, Warning) for each in (value if type(value) is tuple else [value]))
+
+
+Allowed = Mapping[str, tuple[Callable[[Any], bool], str]]
+"""For each field, whether a value is allowed, and what is."""
+
+FUNCTIONS = partial(_is_dict, is_item=callable), "a dict of functions by name"
+FIELDS: Allowed = {
+    "scenarios": (
+        partial(_is_list, is_item=_is_scenario),
+        "a list of objects of a class with @dataclass(frozen=True): grid(MyScenario, n=[10, 20])",
+    ),
+    "measures": (
+        partial(_is_list, is_item=lambda each: isinstance(each, Measure)),
+        "a list of measures, such as [mean('x')]",
+    ),
+    "claims": (_is_list, "a list"),
+    "methods": FUNCTIONS,
+    "derived": FUNCTIONS,
+    "figures": (
+        lambda value: value is None or _is_dict(value, callable),
+        "a dict of functions by name",
+    ),
+    "tables": FUNCTIONS,
+    "labels": (_is_dict, "a dict by name"),
+    "axes": (
+        partial(_is_dict, is_item=_are_labels),
+        "a dict with a list of labels for each axis, each only once and none blank",
+    ),
+    "block_size": (
+        lambda value: value is None or (is_whole(value) and 1 <= value <= MAX_BLOCK_SIZE),
+        f"a whole number of replicates from 1 to {MAX_BLOCK_SIZE:,}, such as 1000: a block is "
+        "drawn in one call and held in memory",
+    ),
+    "n_rep": (lambda value: is_whole(value) and value >= 1, "a whole number at least 1"),
+}
+RULES: Allowed = {
+    "max_failed": (
+        lambda value: value is None or 0 <= value <= 1,
+        "the proportion of replicates that may fail before the run stops, from 0 to 1",
+    ),
+    "block_seconds": (
+        lambda value: value is None or 0 < value < math.inf,
+        "a number of seconds above 0, or None for no limit",
+    ),
+    "rtol": (
+        partial(_is_dict, is_item=lambda each: 0 <= each < 1),
+        "the relative differences, from 0 to below 1, up to which numbers count as equal, by "
+        "column, such as {'estimate': 1e-6}",
+    ),
+    "warnings_as_failures": (
+        _are_warnings,
+        "a class of warnings or a tuple of them, such as UserWarning",
+    ),
+    "group_size": (
+        lambda value: is_whole(value) and value >= 1,
+        "a whole number of replicates that depend on each other, or 1 if they are independent",
+    ),
+}
+
+
+def check_values(record: object, allowed: Allowed) -> None:
+    """Refuse the first field whose value is not allowed."""
+    for name, (is_allowed, what) in allowed.items():
+        value = getattr(record, name)
+        try:
+            is_right = is_allowed(value)
+        except (TypeError, ValueError):  # it cannot be compared, for example
+            is_right = False
+        if not is_right:
+            text = in_one_line(repr(value))[:200]
+            raise StudyError(f"{name}={text} is not allowed: must be {what}.")
 
 
 def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
@@ -378,107 +384,36 @@ def check_vectors(study: StudySpec) -> None:
             )
 
 
-def check_max_failed(max_failed: Any) -> None:
-    """Check the proportion of replicates that may fail."""
-    if max_failed is not None and not 0 <= max_failed <= 1:
-        raise StudyError(
-            f"max_failed={max_failed!r} is not allowed: must be the proportion of replicates that "
-            "may fail before the run stops, from 0 to 1, such as 0.05."
-        )
-
-
-def check_block_seconds(seconds: Any) -> None:
-    """Check the time limit of a block."""
-    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
-    if seconds is not None and not (is_number and 0 < seconds < math.inf):
-        raise ConfigError(
-            f"block_seconds={seconds!r} is not allowed: must be a number of seconds above 0, or "
-            "None for no limit."
-        )
-
-
-def check_warning_classes(given: Any) -> None:
-    """Refuse what is not a class of warnings, or several of them."""
-    for each in given if isinstance(given, tuple) else (given,):
-        if not (isinstance(each, type) and issubclass(each, Warning)):
-            raise StudyError(
-                f"warnings_as_failures={in_one_line(repr(given))} is not allowed: must be a class "
-                "of warnings, or a tuple of them, for example UserWarning."
-            )
-
-
-def check_rtol(rtol: Any) -> None:
-    """Check the relative differences that count as equal, by column."""
-    values = rtol.values() if isinstance(rtol, Mapping) else [rtol]
-    if not isinstance(rtol, Mapping) or not all(
-        isinstance(value, int | float) and 0 <= value < 1 for value in values
-    ):
-        raise StudyError(
-            f"rtol={in_one_line(repr(rtol))} is not allowed: must be the relative difference, from "
-            "0 to below 1, up to which numbers of a column count as equal, by column, such as "
-            "{'estimate': 1e-6}."
-        )
-
-
-def check_block_size(size: Any, group_size: Any) -> None:
-    """Check the block size and the group size, which must divide it."""
-    text = "of replicates in a block"
-    check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
-    if size > MAX_BLOCK_SIZE:
-        raise StudyError(
-            f"block_size={size}: a block is drawn in one call and held in memory, so it has at "
-            f"most {MAX_BLOCK_SIZE:,} replicates. Use, for example, block_size=1000."
-        )
-    text = "of replicates that depend on each other, or 1 if they are independent"
-    check_whole("group_size", group_size, least=1, counts=text, refusal=StudyError)
-    if size % group_size:
-        near = max(size // group_size, 1) * group_size
-        raise StudyError(
-            f"block_size={size} with group_size={group_size}: must be a multiple of the group "
-            f"size, so that no group is split between blocks; nearest that works: block_size={near}"
-        )
-
-
-def check_n_rep(n_rep: Any) -> None:
-    """Check that `n_rep` is an integer of at least 1."""
-    check_whole("n_rep", n_rep, least=1, usual=1000)
-
-
 def check_declared(study: StudySpec) -> None:
-    """Check a study's declaration.
+    """Check how the fields of a study go together.
 
     Raises
     ------
     StudyError
         For the first mistake found, in one line.
     """
-    check_study_name(study.name)
-    check_kinds(study)
     if not study.scenarios:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
     check_distinct(study.scenarios)
     factors = factor_names_of(study.scenarios)
     check_own_names("method", study.methods)
     check_own_names("column", [*study.rules.vectors, *study.derived])
-    if not isinstance(study.figures, DefaultFigures):
-        check_file_names("figure", study.figures)
-    check_file_names("table", study.tables)
+    for what, names in (("figure", study.figures), ("table", study.tables)):
+        for name in names:
+            check_file_name(name, what, StudyError)
     check_methods_axis(study)
-    for axis, labels in study.axes.items():
-        check_axis_labels(axis, labels)
     check_columns(study, factors)
-    check_block_size(study.block_size, study.rules.group_size)
-    check_n_rep(study.n_rep)
-    check_max_failed(study.rules.max_failed)
-    check_block_seconds(study.rules.block_seconds)
-    check_rtol(study.rules.rtol)
-    check_warning_classes(study.rules.warnings_as_failures)
+    size, group_size = study.block_size, study.rules.group_size
+    if size % group_size:
+        raise StudyError(
+            f"block_size={size} with group_size={group_size}: must be a multiple of the group "
+            f"size, such as {max(size // group_size, 1) * group_size}, so that no group is split."
+        )
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
     check_known("common", study.rules.common_random_numbers, "factor", factors)
     check_known("labels with texts of values", study.value_labels, "factor", factors)
     check_drawing(study.scenarios, study.methods)
     check_vectors(study)
-    names = [measure.name for measure in study.measures]
-    check_unique("measures", names, another_name(study.measures))
+    check_unique("measures", [measure.name for measure in study.measures])
     check_unique("claims", [claim.name for claim in study.claims])
     study.bound_measures(study.plan())

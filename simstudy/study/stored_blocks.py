@@ -363,16 +363,6 @@ def compare_blocks(
     return differences(other.plan, other.store, drawn.store, blocks)
 
 
-def repeated(plan: Plan, before: Store, after: Store, blocks: Collection[BlockId]) -> str:
-    """Say whether blocks that were drawn again repeat the rows that they replace."""
-    said = f"redraw: {len(blocks):,} stored blocks were drawn again"
-    differing = differences(plan, before, after, blocks)
-    if not differing:
-        return f"{said}, with the same numbers"
-    names = _name_differing(plan, differing)
-    return f"{said}; other numbers in {names}, which replace the stored ones"
-
-
 def _name_differing(plan: Plan, differing: Mapping[str, str]) -> str:
     return first_few([f"{plan.keys[key]!r} ({what})" for key, what in differing.items()])
 

@@ -19,7 +19,7 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of
 from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
-from simstudy.study.spec import StudySpec, check_n_rep
+from simstudy.study.spec import StudySpec
 from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
@@ -88,10 +88,9 @@ class Study(StudySpec):
     `scenario` itself, and `streams` (for one replicate: `rng`), the method's own random numbers.
     The data are read-only.
 
-    A method of a block returns columns of shape `(rep,)` or `(rep, *axes)`, or a pandas frame with
-    one row per replicate. A method of one replicate returns a number (or an array over the axes)
-    for each column, or a Series. Booleans are stored as 0 and 1. Every method must return the
-    columns that the measures read.
+    A method of a block returns a dict of columns of shape `(rep,)` or `(rep, *axes)`. A method of
+    one replicate returns a number (or an array over the axes) for each column. Booleans are stored
+    as 0 and 1. Every method must return the columns that the measures read.
 
     Measures can read three kinds of values: the methods' columns; numbers that `draw` returned for
     each replicate, such as a `truth`; and numeric factors and properties of the scenario.
@@ -308,7 +307,7 @@ class Study(StudySpec):
         from simstudy.output.protocol import headings_of, protocol_of
 
         size = self.n_rep if n_rep is None else n_rep
-        check_n_rep(size)
+        check_whole("n_rep", size, least=1, usual=1000)
         check_by_name(precision=precision)
         plan = self.plan(seed)
         stored = None if out is None else place_of(out) / self.name

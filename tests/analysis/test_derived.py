@@ -264,7 +264,7 @@ def broken(p_value):
         ({"derived": {"compatible": compatible, "share": share}},
          "'compatible' reads 'share', which is neither"),
         ({"derived": {"alpha": share}}, "'alpha' has the name of a factor, an axis or a vector"),
-        ({"derived": {"error": share}}, "a column is named 'error', which is the name"),
+        ({"derived": {"error": share}}, "a column is named 'error': give it a text"),
         ({"derived": {"x": lambda *all_of_it: 1}}, "reads 'all_of_it', which is neither"),
         ({"vectors": {"p_value": 4}}, r"has shape \(10, 3\).*the declared length 4 it must be"),
         ({"vectors": {"p_value": "n_test", "q": 2}}, "the vector 'q', which the study declares"),
@@ -284,7 +284,7 @@ def test_bad_input_is_refused_before_more_than_a_block_is_drawn(changes, said, t
     [
         (short, r"column 'x' has shape \(9,\); with n_rep=10 it must be \(10,\)"),
         (broken, "derived column 'x' of PValues.*ZeroDivisionError: a defect"),
-        (lambda p_value: {"a": 1}, "column 'x' holds object"),
+        (lambda p_value: {"a": 1}, "derived column 'x' is one value for all replicates"),
     ],
 )
 def test_what_a_derived_column_must_be(function, said):

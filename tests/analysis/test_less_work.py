@@ -115,8 +115,8 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: study(block_size=50), "block_size=50 with group_size=4.* works: block_size=48"),
-        (lambda: study(size=0), "group_size=0: must be"),
+        (lambda: study(block_size=50), "block_size=50 with group_size=4.* such as 48"),
+        (lambda: study(size=0), "group_size=0 is not allowed: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
     ],
 )  # fmt: skip

@@ -3,54 +3,36 @@
 import pytest
 
 from simstudy.errors import ConfigError
-from simstudy.study.run_options import read_shard, shard_of_array
+from simstudy.study.run_options import read_shard
 from tests.guarantees.content import files_but_manifest
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
 QUICK = [*STUDY, "n_rep=3000", "figures=false", "report=false", "backend=inline"]
 
 
-def slurm(index, first, last, count=None):
-    count = count or last - first + 1
-    said = {"ID": index, "MIN": first, "MAX": last, "COUNT": count}
-    return {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in said.items()}
-
-
 @pytest.mark.parametrize(
-    ("environment", "n_shares", "share"),
+    ("environment", "share"),
     [
-        (slurm(100, 1, 100), None, (100, 100)),
-        (slurm(0, 0, 99), None, (1, 100)),
-        (slurm(3, 1, 4) | {"SGE_TASK_ID": "undefined", "LSB_JOBINDEX": "0"}, None, (3, 4)),
-        (slurm(3, 3, 9, count=2), 100, (3, 100)),
-        ({"PBS_ARRAY_INDEX": "3"}, 100, (3, 100)),
-        ({"LSB_JOBINDEX": "4", "SGE_TASK_ID": "undefined"}, 8, (4, 8)),
+        ({"SLURM_ARRAY_TASK_ID": "3", "SGE_TASK_ID": "undefined", "LSB_JOBINDEX": "0"}, (3, 50)),
+        ({"PBS_ARRAY_INDEX": "50"}, (50, 50)),
+        ({"LSB_JOBINDEX": "4", "SGE_TASK_ID": "undefined"}, (4, 50)),
     ],
 )
-def test_the_share_follows_from_the_array(environment, n_shares, share):
-    assert shard_of_array(environment, n_shares) == share
-
-
-@pytest.mark.parametrize(
-    ("environment", "n_shares", "said"),
-    [
-        ({"SGE_TASK_ID": "undefined"}, 5, "a job outside of an array has no place among 5 shares"),
-        ({"LSB_JOBINDEX": "0"}, 5, "LSB_JOBINDEX=0 has no place among 5 shares"),
-        ({"PBS_ARRAY_INDEX": "3"}, None, "=3 has no place among an unknown number .* shard=auto/N"),
-        (slurm(9, 3, 9, count=2), None, "TASK_ID=9 has no place among 2 shares from 3 on"),
-        (slurm(0, 0, 9), 10, "TASK_ID=0 has no place among 10 shares from 1 on"),
-    ],
-)
-def test_a_place_that_cannot_be_told_is_refused_in_a_line(environment, n_shares, said):
-    with pytest.raises(ConfigError, match=said) as refusal:
-        shard_of_array(environment, n_shares)
-    assert "\n" not in str(refusal.value)
-
-
-def test_the_command_line_asks_the_scheduler(monkeypatch):
-    for name, value in slurm(3, 1, 7).items():
+def test_the_share_follows_from_the_array(environment, share, monkeypatch):
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert [read_shard(text) for text in ("auto", "auto/50", "2/7")] == [(3, 7), (3, 50), (2, 7)]
+    assert (read_shard("auto/50"), read_shard("2/7")) == (share, (2, 7))
+
+
+@pytest.mark.parametrize(
+    ("index", "shard"),
+    [("undefined", "auto/5"), ("0", "auto/5"), ("6", "auto/5"), ("1", "auto"), ("1", "3/2")],
+)
+def test_a_place_that_cannot_be_told_is_refused_in_a_line(index, shard, monkeypatch):
+    monkeypatch.setenv("SGE_TASK_ID", index)
+    with pytest.raises(ConfigError, match=f"shard={shard} is not allowed: must be i/N") as refusal:
+        read_shard(shard)
+    assert "\n" not in str(refusal.value)
 
 
 # ---------------------------------------------------------------- joined
@@ -77,9 +59,8 @@ def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_
 
 
 def test_a_job_of_an_array_prints_which_share_it_drew(asked, said, monkeypatch):
-    for name, value in slurm(3, 1, 7).items():
-        monkeypatch.setenv(name, value)
-    (line,) = (each for each in said(*asked, "shard=auto") if each.startswith("shard "))
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")
+    (line,) = (each for each in said(*asked, "shard=auto/7") if each.startswith("shard "))
     assert line.startswith("shard 3/7: ")
 
 

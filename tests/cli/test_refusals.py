@@ -28,7 +28,7 @@ BROKEN = {  # by name of the experiment: its file, and what is said of it
     "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 19, raised TypeError"),
     "no_measure": (
         STUDY.replace('[mean("x")]', '["bias"]'),
-        "measures has 'bias' in it: give measures, such as",
+        "measures=['bias'] is not allowed: must be a list of measures, such as",
     ),
     "no_class": (
         STUDY.replace("@dataclass\n", ""),
@@ -36,7 +36,10 @@ BROKEN = {  # by name of the experiment: its file, and what is said of it
     ),
     "bare_scenario": (STUDY.replace("@dataclass(frozen=True)\n", ""), "is not a dataclass"),
     "gives_none": (STUDY.replace(HEAD, "    Study("), "study(config) returned None"),
-    "negative": (STUDY.replace("n_rep=100", "n_rep=-5"), "n_rep=-5: must be a whole number"),
+    "negative": (
+        STUDY.replace("n_rep=100", "n_rep=-5"),
+        "n_rep=-5 is not allowed",
+    ),
     "absent": (
         "import a_library_that_nobody_has\n",
         "experiments/absent.py, line 1, raised ModuleNotFoundError: No module named",

@@ -41,7 +41,7 @@ def handed_through(x, truth):
 def middle(x):
     if x[0] > 2:
         raise ValueError("too large")
-    return pd.Series({"estimate": np.median(x), "se": len(x) ** -0.5})
+    return {"estimate": np.median(x), "se": len(x) ** -0.5}
 
 
 MEASURES = [
@@ -70,7 +70,7 @@ def test_the_drawn_truth_is_that_which_a_method_would_hand_through():
     assert far == pytest.approx(mine.values("estimate", n_obs=4).mean() - 8.0)
 
 
-def test_a_series_is_columns_by_name():
+def test_a_method_of_one_replicate_fails_alone():
     result = study(median=each_replicate(middle)).run(150, n_jobs=1)
     assert result.row("bias", n_obs=4)["n_failed"] > 0
     assert set(result.failures["error"]) == {"ValueError: too large"}
@@ -137,7 +137,7 @@ class Censored:
         time = rng.exponential(size=n_rep)
         time[::10] = np.nan
         return {"time": time, "error": rng.normal(size=n_rep), "block": np.arange(n_rep),
-                "mixed": (np.ones(2), "text"), "x": rng.normal(size=(n_rep, 3))}  # fmt: skip
+                "x": rng.normal(size=(n_rep, 3))}  # fmt: skip
 
 
 def test_drawn_numbers_are_stored_and_are_no_failures_until_a_measure_reads_them(tmp_path):

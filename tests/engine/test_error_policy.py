@@ -150,8 +150,6 @@ def meanwhile(error, context):
 TROUBLE = [
     MemoryError(),
     *(OSError(code, "no more") for code in sorted(MACHINE_TROUBLE)),
-    RuntimeError("can't start new thread"),
-    ImportError("libx.so: cannot open shared object file: Stale file handle"),
     caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
     meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
     ExceptionGroup("two", [ValueError("x"), MemoryError()]),

@@ -62,16 +62,12 @@ def noticed(*scenarios, n_rep=20 * SIZE, out=None):
     return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.warnings
 
 
-def test_a_number_that_a_block_shares_shows_in_its_means(tmp_path):
-    said = noticed(Shared(), out=tmp_path)
+@pytest.mark.parametrize("scenario", [Shared(), Repeated()])
+def test_a_number_that_a_block_shares_shows_in_its_means(scenario, tmp_path):
+    said = noticed(scenario, out=tmp_path)
     assert [text for text in said if "block means of e vary" in text], said
-    again = noticed(Shared(), out=tmp_path, n_rep=21 * SIZE)
+    again = noticed(scenario, out=tmp_path, n_rep=21 * SIZE)
     assert ["block means of e vary" in text for text in again] == [True], "it is said once"
-
-
-def test_with_few_blocks_a_drawn_array_that_repeats_is_found():
-    (said,) = noticed(Repeated(), n_rep=SIZE)
-    assert "draws an array that all replicates of a block share" in said
 
 
 @pytest.mark.parametrize("scenario", [FixedDesign(), Unread()])

@@ -25,7 +25,10 @@ class Line:
     def draw(self, streams, n_rep):
         rng = streams("data")
         beta = np.array([*TRUTH.values()])
-        return {"b": beta + rng.normal(size=(n_rep, 3)), "drawn_truth": tuple(beta)}
+        return {
+            "b": beta + rng.normal(size=(n_rep, 3)),
+            "drawn_truth": TRUTH,
+        }
 
 
 def labelled(b):
@@ -39,10 +42,6 @@ WAYS = {
     "dict": each_replicate(lambda b: {"estimate": dict(labelled(b)[::-1])}),
     "more": each_replicate(lambda b: {"estimate": {"scale": 9.0} | dict(labelled(b))}),
     "named": each_replicate(lambda b: labelled(b).sort_values(), returns="estimate"),
-    "tidy": each_replicate(
-        lambda b: labelled(b).sort_values().rename_axis("term").reset_index(name="estimate")
-    ),
-    "frame": each_replicate(lambda b: labelled(b).sort_values().to_frame("estimate")),
     "dicts": lambda b: {"estimate": {t: b[:, i] for i, t in enumerate(TERMS)}},
 }
 
@@ -59,7 +58,7 @@ def study(**methods):
 
 
 def test_values_go_where_their_labels_are():
-    """The truth is a property with a value for each label, and a drawn tuple."""
+    """The truth is a property with a value for each label, and a drawn dict."""
     result = study(**WAYS).run(80, n_jobs=1)
     drawn = Line(3).draw(result.plan.streams(result.plan.scenarios[0], 0), 40)["b"]
     for at, term in enumerate(TERMS):
@@ -76,10 +75,14 @@ def test_values_go_where_their_labels_are():
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (lambda b: {"estimate": labelled(b).rename({"x": "z"})}, "labels .*z.* lack some"),
-        (lambda b: {"estimate": pd.Series(b)[::-1]}, "labels 2, 1, 0, which lack some"),
-        (lambda b: {"estimate": pd.Series([0, *b], ["x", *TERMS])}, "several values labelled 'x'"),
+        (
+            lambda b: {"estimate": labelled(b).rename({"x": "z"})},
+            "labels .*z.* lack or repeat",
+        ),
+        (lambda b: {"estimate": pd.Series(b)[::-1]}, "labels 2, 1, 0, which lack or"),
+        (lambda b: {"estimate": pd.Series([0, *b], ["x", *TERMS])}, "lack or repeat some"),
         (lambda b: {"estimate": pd.DataFrame(b)}, "estimate is a DataFrame: return an array"),
+        (lambda b: labelled(b).to_frame("estimate"), "returned DataFrame, not numbers by name"),
     ],
 )
 def test_other_labels_are_refused(returned, said):
@@ -87,27 +90,10 @@ def test_other_labels_are_refused(returned, said):
         study(m=each_replicate(returned)).run(40, n_jobs=1)
 
 
-@pytest.mark.parametrize("index", ["ascending", "sorted by value"])
-def test_rows_are_put_in_the_order_of_the_replicates_by_their_numbers(index):
-    """A Series that pandas has sorted by value keeps the number of each row in its index."""
-
-    def values(b):
-        rows = pd.Series(b[:, 0])
-        return {"e": rows if index == "ascending" else rows.sort_values(), "plain": b[:, 0]}
-
-    result = replace(study(m=values), axes={}, measures=[]).run(40, n_jobs=1)
-    rows = result.replicates
-    assert (rows["e"] == rows["plain"]).all()
-    assert rows["plain"].nunique() > 1
-
-
-@pytest.mark.parametrize("step", [-2, 1])
-def test_rows_whose_numbers_are_not_those_of_the_replicates_are_refused(step):
-    def values(b):
-        return {"e": pd.Series(b[:, 0], index=[*range(1, len(b)), step])}
-
-    with pytest.raises(StudyError, match=r"column 'e' is a Series whose index \(1, 2, 3, ...\) is"):
-        replace(study(m=values), axes={}, measures=[]).run(40, n_jobs=1)
+def test_a_series_of_a_block_is_refused():
+    """Its index may be in another order than the replicates."""
+    with pytest.raises(StudyError, match="column 'estimate' is a Series: return an array"):
+        study(m=lambda b: {"estimate": pd.Series(b[:, 0])}).run(40, n_jobs=1)
 
 
 # ---------------------------------------------------------------- one name, one number

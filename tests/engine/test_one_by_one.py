@@ -144,15 +144,6 @@ def test_a_method_that_changes_the_data_of_others_is_named():
         Study("matrices", [Matrices()], [mean("e")], methods=methods).run(100, **INLINE)
 
 
-def test_data_cannot_be_made_writable():
-    def writes(x):
-        x.setflags(write=True)
-        return {"e": x[:, 0, 0]}
-
-    with pytest.raises(StudyError, match="cannot set WRITEABLE flag"):
-        Study("matrices", [Matrices()], [mean("e")], methods={"m": writes}).run(10, **INLINE)
-
-
 @pytest.mark.parametrize(
     "method",
     [lambda x: {"e": np.full(len(x), np.nan)}, each_replicate(lambda x: {"e": np.nan})],

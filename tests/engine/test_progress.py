@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.engine import progress
 from simstudy.engine.progress import LINE_SECONDS, Bar
-from tests.factories import Terminal, mean_study
+from tests.factories import Terminal
 
 
 class Clock:
@@ -32,45 +32,7 @@ def test_a_line_now_and_then_where_there_is_no_terminal(clock, capsys):
             bar.advance(400)
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == "toy: 16%, 55 s left\n"
-
-
-def test_the_first_block_and_the_start_of_workers_say_nothing_about_the_rest(clock):
-    """Twenty seconds of compilation, then a hundred replicates per second."""
-    bar = Bar("toy")
-    bar.begin(10_000)
-    clock.now += 20
-    bar.advance(100)
-    assert bar.seconds_left() is None
-    estimates = []
-    while bar.done < bar.total:
-        clock.now += 1
-        bar.advance(100)
-        estimates.append((bar.seconds_left(), (bar.total - bar.done) / 100))
-    told = [(left, right) for left, right in estimates if left is not None]
-    assert len(told) >= len(estimates) - 2
-    assert all(left == pytest.approx(right) for left, right in told)
-
-
-def test_a_resumed_run_starts_where_it_was(clock):
-    bar = Bar("toy")
-    bar.resume(600)
-    bar.begin(400)
-    assert (bar.done, bar.total) == (600, 1000)
-    assert bar._text() == "60%"
-
-
-def test_a_resumed_study_shows_what_is_stored(tmp_path):
-    seen = []
-
-    class Display(Bar):
-        def resume(self, n_rep):
-            seen.append(n_rep)
-
-    study = mean_study(block_size=10)
-    study.run(20, out=tmp_path, n_jobs=1)
-    study.run(50, out=tmp_path, n_jobs=1, progress=Display("toy", visible=False))
-    assert seen == [20 * len(study.scenarios) * max(len(study.methods), 1)]
+    assert told.err == "toy: 16%\n"
 
 
 def test_unasked_nothing_is_said_but_a_note(clock, capsys):

@@ -53,7 +53,7 @@ def test_an_error_and_its_frames_come_through_a_pickle():
 
 @pytest.mark.parametrize("share", [-0.1, 1.5])
 def test_a_limit_that_is_no_share_is_refused(share):
-    with pytest.raises(StudyError, match=r"max_failed=.*from 0 to 1, such as 0\.05"):
+    with pytest.raises(StudyError, match=r"max_failed=.*from 0 to 1"):
         Study("x", [Deadly()], rules=Rules(max_failed=share))
 
 
@@ -77,28 +77,6 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
 # ---------------------------------------------------------------- constants, signs of life
 def result_of(seconds):
     return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,), (0,))
-
-
-def test_what_is_a_constant_in_one_task_is_the_same_in_another():
-    monitor = RunMonitor(plan_of(axes={}, max_failed=None), Notes())
-    for truth in (2.0, 2.0):
-        monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (truth,))})))
-    with pytest.raises(StudyError, match=r"'e' is one value .*, 2\.0 in one block and 2\.5 in ano"):
-        monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (2.5,))})))
-
-
-def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
-    case, notes = CASES["one by one"], Notes()
-    case.study_of("one by one").run(**INLINE, progress=notes)
-    assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
-
-
-def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
-    from simstudy.engine import progress
-
-    monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
-    progress.Bar("slow").within(3, 1000)
-    assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
 
 
 def test_a_kind_of_warning_is_shown_once_and_kept_for_each_scenario(monkeypatch):

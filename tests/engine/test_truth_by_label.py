@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstudy import Study
-from simstudy.errors import StudyError
 from simstudy.measures import bias
 
 TERMS = {"term": ("intercept", "slope")}
@@ -22,9 +21,7 @@ class Line:
 
     @property
     def truth(self):
-        return {"dict": TRUTH, "array": np.array([1.0, 2.0]), "axis": np.array([[1.0, 2.0]])}[
-            self.kind
-        ]
+        return {"dict": TRUTH, "array": np.array([1.0, 2.0]), "axis": [1.0, 2.0]}[self.kind]
 
     def draw_one(self, rng):
         return {"x": rng.normal([1, 2], size=(self.n, 2))}
@@ -78,27 +75,6 @@ def test_a_truth_for_each_term_works_for_any_number_of_methods(scenario, kind, n
 
 
 @dataclass(frozen=True)
-class TruthByMethod:
-    n: int = 20
-
-    @property
-    def truth(self):
-        return {"zero": 0.0, "mean": 1.5}
-
-    def draw_one(self, rng):
-        return {"x": rng.normal([1, 2], size=(self.n, 2))}
-
-
-def test_a_dict_may_name_the_methods():
-    """Each method has an estimand of its own."""
-    methods = {"mean": lambda x: {"b": x.mean()}, "zero": lambda x: {"b": 0.0}}
-    study = Study("own", [TruthByMethod()], methods=methods, measures=[bias("b", truth="truth")])
-    result = study.run(100, n_jobs=1)
-    assert result.row("bias", method="zero")["estimate"] == 0.0
-    assert abs(result.row("bias", method="mean")["estimate"]) < 4.4 / np.sqrt(40 * 100)
-
-
-@dataclass(frozen=True)
 class Square:
     """Two axes of one size: only a label says which is meant."""
 
@@ -107,7 +83,7 @@ class Square:
     @property
     def truth(self):
         return {"rows": {"a": 1.0, "b": 2.0}, "columns": {"p": 1.0, "q": 2.0},
-                "array": np.array([1.0, 2.0])}[self.kind]  # fmt: skip
+                }[self.kind]  # fmt: skip
 
     def simulate(self, streams, n_rep):
         return {"x": np.zeros((n_rep, 2, 2)) + streams("data").normal(size=(n_rep, 1, 1)) * 0}
@@ -121,10 +97,3 @@ def test_a_dict_names_its_axis_among_axes_of_one_size(kind, expected):
     axes = {"row": ("a", "b"), "column": ("p", "q")}
     study = Study("square", [Square(kind)], [bias("x", truth="truth")], axes=axes, block_size=50)
     assert study.run(100, n_jobs=1).summary["estimate"].tolist() == expected
-
-
-def test_an_array_that_may_be_over_either_axis_is_refused_with_a_remedy_that_works():
-    axes = {"row": ("a", "b"), "column": ("p", "q")}
-    study = Study("square", [Square("array")], [bias("x", truth="truth")], axes=axes, block_size=50)
-    with pytest.raises(StudyError, match="return a dict with the labels of its axis"):
-        study.run(100, n_jobs=1)

@@ -133,5 +133,5 @@ def test_a_figure_or_table_that_changes_its_summary_changes_no_other():
 
 
 def test_what_is_no_function_is_refused_before_anything_is_drawn():
-    with pytest.raises(StudyError, match=r"tables\['x'\] is 3: give a function, which the run"):
+    with pytest.raises(StudyError, match=r"tables={'x': 3} is not allowed: must be a dict of fun"):
         with_tables({"x": 3})
