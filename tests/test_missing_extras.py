@@ -4,6 +4,7 @@ import sys
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -69,6 +70,21 @@ def test_a_backend_names_the_extra(module, options, extra, monkeypatch):
     without(monkeypatch, module)
     with pytest.raises(ConfigError, match=install(extra)):
         study().run(10, **on("dask", 1, backend_options=options))
+
+
+def test_a_cluster_that_cannot_submit_is_refused_at_once(monkeypatch):
+    """It waited for ever for workers."""
+    cluster = SimpleNamespace(SLURMCluster=SimpleNamespace(job_cls=Job))
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", cluster)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(
+        ConfigError, match="submits jobs with sbatch --quiet, which is not on the PATH"
+    ):
+        study().run(10, **on("dask", 1, backend_options=CLUSTER))
+
+
+class Job:
+    submit_command = "sbatch --quiet"
 
 
 def test_a_method_without_its_library_is_no_mistake_in_the_study(monkeypatch):

@@ -29,6 +29,7 @@ from simstudy.engine.error_policy import (
     reason,
 )
 from simstudy.engine.thread_limits import single_threaded
+from simstudy.provenance.scenario_id import identity
 from simstudy.store.arrow_schema import ERROR, MISSING, Block
 from simstudy.store.columns import counted_errors
 
@@ -139,19 +140,29 @@ def draw_columns(
     context = context or BlockContext.of_block(plan, index)
     for part in plan.cached(scenario, data_parts, lambda: [*data_parts(scenario)]):
         part.check()
-    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    before, n_rep = plan.identity_of(scenario), plan.block_size
+    streams = plan.streams(scenario, index)
     with np.errstate():  # changes by the study end with the call
-        if not isinstance(scenario, WorkUnit):
-            raw = scenario.simulate(streams, n_rep)
-            independence.check_streams(context, scenario, streams, raw, n_rep)
-            return validate_columns(plan, scenario, raw)
-        draw = partial(_draw_data, plan, scenario.scenario, index, context)
-        data = cache(scenario.scenario, index, draw) if cache else draw()
-        hashes = methods.checksums(data) if index == 0 else {}
-        raw = methods.call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
-        methods.refuse_changed_data(scenario.method.name, hashes, data)
-        independence.check_rows(context, plan, scenario, streams, data, raw)
-        drawn = drawn_columns(plan, scenario.method, data, raw)
+        try:
+            if not isinstance(scenario, WorkUnit):
+                raw = scenario.simulate(streams, n_rep)
+                independence.check_streams(context, scenario, streams, raw, n_rep)
+                alone = partial(scenario.simulate, plan.streams(scenario, index), 1)
+                independence.refuse_transposed(context, plan, raw, alone)
+                return validate_columns(plan, scenario, raw)
+            draw = partial(_draw_data, plan, scenario.scenario, index, context)
+            data = cache(scenario.scenario, index, draw) if cache else draw()
+            hashes = methods.checksums(data) if index == 0 else {}
+            raw = methods.call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
+            methods.refuse_changed_data(scenario.method.name, hashes, data)
+            if not isinstance(scenario.method.function, methods.EachReplicate):
+                one, again = independence.one_replicate(data), plan.streams(scenario, index)
+                alone = partial(methods.call_method, scenario, one, again, 1)
+                independence.refuse_transposed(context, plan, raw, alone)
+            independence.check_rows(context, plan, scenario, streams, data, raw)
+            drawn = drawn_columns(plan, scenario.method, data, raw)
+        finally:
+            _refuse_changed(scenario, before)
     read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
     known = {name: column for name, column in drawn.items() if name in read}
     columns = {
@@ -256,3 +267,14 @@ def _draw_data(
         data = methods.checked_data(scenario, draw(), n_rep)
     independence.check_streams(context, scenario, streams, data, n_rep)
     return data
+
+
+def _refuse_changed(scenario: Scenario, before: str) -> None:
+    """Refuse a scenario that changed while drawing: its values identify its streams and rows."""
+    after = identity(scenario)
+    if after != before:
+        who = "draw or the method" if isinstance(scenario, WorkUnit) else "simulate"
+        raise errors.StudyError(
+            f"{who} changed its own scenario, from {before} to {after}: its replicates would be "
+            "stored under another scenario. Keep values that change in local variables."
+        )

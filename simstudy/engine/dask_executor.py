@@ -6,6 +6,7 @@ worker, and gives up after the fourth death. A cluster that is started here give
 first.
 """
 
+import shutil
 import sys
 import time
 import weakref
@@ -20,7 +21,7 @@ from simstudy.engine import executors
 from simstudy.engine.graceful_stop import mark_as_worker
 from simstudy.engine.tasks import Task, TaskResult
 from simstudy.engine.workers import class_at
-from simstudy.errors import SchedulerLostError, StoreError
+from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 
 SCHEDULER_SECONDS = 0.005  # minimum duration of a task per worker, for about 600 tasks a second
 LOOPBACK = "127.0.0.1"
@@ -167,9 +168,20 @@ def started(open_: ExitStack, n_workers: int, place: str | None, options: Mappin
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, options))
         make = class_at("backend.cluster", place)
+        _refuse_without_scheduler(place, make)
         cluster = open_.enter_context(make(**options))
         cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() replaces none that end
         return cluster
+
+
+def _refuse_without_scheduler(place: str, make: Any) -> None:
+    """Refuse a class of dask-jobqueue where no jobs can be submitted: it waits for workers."""
+    command = getattr(getattr(make, "job_cls", None), "submit_command", None)
+    if command and shutil.which(command.split()[0]) is None:
+        raise ConfigError(
+            f"backend.cluster={place} submits jobs with {command}, which is not on the PATH here. "
+            "Run this where the cluster's jobs are submitted, such as its login node."
+        )
 
 
 def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ values, block means do not differ at all. Both make Monte Carlo errors too small
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -62,6 +62,58 @@ def _differs(array: Any, n_rep: int) -> bool:
         return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
     return bool(((few != few[:1]) & is_number).any())
+
+
+# ---------------------------------------------------------------- the axis of replicates
+def refuse_transposed(
+    context: BlockContext, plan: Plan, raw: Any, analyse_one: Callable[[], Any]
+) -> None:
+    """Refuse a column whose replicates are not on the first axis, but on one of the same length.
+
+    Such a column has an allowed shape, as `np.quantile(x, levels, axis=1)` with as many levels as
+    replicates in a block. The shape for one replicate alone tells it.
+
+    Parameters
+    ----------
+    raw
+        What `simulate` or a method returned for the whole block.
+    analyse_one
+        Function that returns the same for one replicate.
+
+    Raises
+    ------
+    StudyError
+        If the length of another axis is that of the replicates.
+    """
+    size = plan.block_size
+    if context.rng_events is None or not isinstance(raw, Mapping) or size < 2:
+        return
+    square = [
+        name
+        for name, column in raw.items()
+        if isinstance(column, np.ndarray) and len(column.shape) > 1 and size in column.shape[1:]
+    ]
+    try:
+        alone = analyse_one() if square else {}
+    except Exception:  # a method may need more than one replicate
+        return
+    for name in square:
+        full, one = raw[name].shape, np.shape(alone.get(name, 0.0))
+        moved = [at for at in range(1, len(one)) if (*full[:at], 1, *full[at + 1 :]) == one]
+        if moved and one[0] == full[0] == size:
+            right = list(one)
+            right[0], right[moved[0]] = 1, size
+            raise StudyError(
+                f"column {name!r} has its replicates on axis {moved[0]}, not on the first: for one "
+                f"replicate its shape is {one}, where {tuple(right)} is asked. Return "
+                f"np.moveaxis({name}, {moved[0]}, 0)."
+            )
+
+
+def one_replicate(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the first replicate of the data of a block."""
+    is_rows = {n: isinstance(x, np.ndarray) and x.ndim > 0 for n, x in data.items()}
+    return {name: x[:1] if is_rows[name] else x for name, x in data.items()}
 
 
 # ---------------------------------------------------------------- rows that depend on each other

@@ -20,6 +20,13 @@ def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded():
     assert str(refusal.value).startswith(f"{scenario!r}: ")
 
 
+def test_a_scenario_that_changes_itself_is_refused():
+    scenario = giving(lambda streams, n_rep: object.__setattr__(scenario, "k", 2.0))
+    with pytest.raises(StudyError) as refusal:
+        draw_block(plan_of(), scenario, 0)
+    assert "simulate changed its own scenario, from Named(k=1) to Named(k=2)" in str(refusal.value)
+
+
 @pytest.mark.parametrize("is_machine", [True, False])
 def test_a_block_says_whether_the_machine_failed_it(is_machine):
     error = OSError(errno.ENOSPC if is_machine else errno.ENOENT, "of a method")

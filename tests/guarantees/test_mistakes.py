@@ -252,6 +252,65 @@ def test_a_first_block_of_nan_is_a_mistake_if_a_measure_reads_it():
         replace(study, measures=BOTH[:2]).run(100, **INLINE)
 
 
+# ---------------------------------------------------------------- the axis of replicates
+LEVELS = {"level": ("10", "30", "50", "70", "90")}
+AT = [0.1, 0.3, 0.5, 0.7, 0.9]
+
+
+def transposed(x):
+    return {"b": np.quantile(x, AT, axis=1)}
+
+
+def upright(x):
+    return {"b": np.quantile(x, AT, axis=1).T}
+
+
+def of_rows(method, size, **settings):
+    study = Study(
+        "axes", [New(50)], [mean("b")], methods={"q": method}, axes=LEVELS, block_size=size,
+        **settings,
+    )  # fmt: skip
+    return study.run(400, seed=1, **INLINE)
+
+
+def test_replicates_on_another_axis_of_the_same_length_are_refused():
+    with pytest.raises(
+        StudyError, match=r"is \(5, 1\), where \(1, 5\) is asked. Return np.moveaxis"
+    ):
+        of_rows(transposed, 5)
+    with pytest.raises(StudyError, match="shape"):
+        of_rows(transposed, 100)
+
+
+@pytest.mark.parametrize("size", [5, 100])
+def test_replicates_on_the_first_axis_are_right(size):
+    estimates = of_rows(upright, size).summary["estimate"]
+    assert estimates.is_monotonic_increasing
+    np.testing.assert_allclose(estimates, [-1.28, -0.52, 0.0, 0.52, 1.28], atol=0.15)
+
+
+def test_a_method_that_needs_several_replicates_is_not_refused():
+    def needs_five(x):
+        if len(x) < 5:
+            raise ValueError("too few")
+        return upright(x)
+
+    assert of_rows(needs_five, 5, rules=Rules(across_replicates=("q",))).n_failed == 0
+
+
+def test_columns_of_simulate_on_another_axis_are_refused():
+    @dataclass(frozen=True)
+    class Simulated:
+        n: int = 50
+
+        def simulate(self, streams, n_rep):
+            return transposed(streams("data").normal(size=(n_rep, self.n)))
+
+    study = Study("axes", [Simulated()], [mean("b")], axes=LEVELS, block_size=5)
+    with pytest.raises(StudyError, match="has its replicates on axis 1, not on the first"):
+        study.run(100, **INLINE)
+
+
 # ---------------------------------------------------------------- kept, unseeded, bound late
 KNOWN = {}
 
