@@ -20,6 +20,8 @@ LEAVE_EMPTY = "leave it empty where a method failed"
 
 ROUNDING = 1e-12  # 1 - 0.95 is 0.050000000000000044
 MANY_TIMES = 20  # repeats of one row: few distinct values rather than a file read twice
+MIN_DISTINCT = 10  # fewer distinct rows are not compared, nor are shorter sequences counted
+RARE = 9  # digits of the chance below which a repeated sequence is reported
 
 Quantities = dict[str, Float[np.ndarray, " row"]]
 """Numbers of each row, by the name under which measures read them."""
@@ -102,23 +104,79 @@ def is_true(frame: pd.DataFrame, column: str) -> Bool[np.ndarray, " row"]:
 def repeated_rows(frame: pd.DataFrame, roles: ColumnRoles, read: Quantities) -> str:
     """Warn of rows that repeat all numbers of earlier ones; empty if none does.
 
-    Numbers of fewer than five decimals may agree by chance, and those of few values do: neither
-    counts.
+    Numbers of at least five decimals count as repeated wherever they stand, others only in a
+    sequence of rows that is repeated, since single ones may agree by chance.
     """
     names = [name for name in roles.numbers if name not in (roles.truth, roles.df)]
     keys = [*roles.by, *([roles.method] if roles.method else [])]
     rows = frame[keys].assign(**{name: read[name] for name in names})
-    is_long = rows[roles.estimate] != rows[roles.estimate].round(4)
-    rows = rows[is_long & rows[roles.estimate].notna()]
-    times = rows.groupby([*keys, *names], dropna=False).size()
-    again = rows.index[rows.duplicated()]
-    if again.empty or times.max() > MANY_TIMES:
+    rows = rows[rows[roles.estimate].notna()]
+    codes = rows.groupby([*keys, *names], dropna=False, sort=False).ngroup().to_numpy()
+    times = np.bincount(codes)[codes]
+    exact = (rows[roles.estimate] != rows[roles.estimate].round(4)).to_numpy()
+    again = exact & rows.duplicated().to_numpy()
+    if again.any() and times[exact].max() <= MANY_TIMES:
+        at = int(np.argmax(again))
+        n_again, pair = int(again.sum()), (at, int(np.argmax(codes == codes[at])))
+    elif len(np.unique(codes)) >= MIN_DISTINCT and (times > 1).any():
+        cells = rows.groupby(keys, dropna=False).ngroup() if keys else pd.Series(0, rows.index)
+        n_again, pair = _repeated_sequence(rows[names], codes, cells)
+    else:
+        n_again = 0
+    if not n_again:
         return ""
+    row, first = (int(rows.index[at]) + 1 for at in pair)
     return (
-        f"{len(again):,} rows repeat all numbers of earlier rows (the first is row "
-        f"{again[0] + 1:,}), as where two jobs with one seed are put together: data sets that "
-        "count twice make Monte Carlo errors too small"
+        f"{n_again:,} rows repeat all numbers of earlier rows (row {row:,} those of row "
+        f"{first:,}), as where two jobs with one seed are put together: data sets that count twice "
+        "make Monte Carlo errors too small"
     )
+
+
+def _repeated_sequence(
+    numbers: pd.DataFrame, codes: np.ndarray, cells: pd.Series[Any]
+) -> tuple[int, tuple[int, int]]:
+    """Find a sequence of rows that stands twice, with a chance below 1e-9 among all places.
+
+    The chance of a row is its frequency in its cell. A row counts where all columns turn, up or
+    down, so that sorted rows do not count.
+
+    Returns
+    -------
+    tuple
+        The number of repeated rows, 0 if chance may explain them, and the first of them with the
+        earlier one.
+    """
+    shift = _commonest_shift(codes)
+    same = np.concatenate([[False], codes[shift:] == codes[:-shift], [False]])
+    if not same.any():
+        return 0, (0, 0)
+    starts, ends = (np.flatnonzero(np.diff(same.astype(int)) == step) for step in (1, -1))
+    longest = np.argmax(ends - starts)
+    part = slice(starts[longest], ends[longest])
+    in_cell = np.bincount(cells)[cells]
+    surprise = np.log10(in_cell / np.bincount(codes)[codes])[part].mean()
+    steps = numbers.groupby(cells.to_numpy()).diff().to_numpy()
+    after = pd.DataFrame(steps).groupby(cells.to_numpy()).shift(-1).to_numpy()
+    moves, turns = np.nan_to_num(steps)[part] != 0, (steps * after < 0)[part]
+    n_turns = turns.sum(axis=0)[moves.any(axis=0)].min(initial=len(turns))
+    if n_turns * surprise < RARE + 2 * np.log10(len(codes)):
+        return 0, (0, 0)
+    lengths = ends - starts
+    n_again = int(lengths[lengths >= MIN_DISTINCT].sum())
+    return n_again, (int(starts[longest]) + shift, int(starts[longest]))
+
+
+def _commonest_shift(codes: np.ndarray) -> int:
+    """The commonest distance between rows of equal numbers, of those that few rows share."""
+    order = np.argsort(codes, kind="stable")
+    few = np.bincount(codes)[codes[order]] <= MANY_TIMES
+    distances = [np.zeros(1, int)]
+    for k in range(1, 6):
+        is_pair = (codes[order[k:]] == codes[order[:-k]]) & few[k:]
+        distances.append((order[k:] - order[:-k])[is_pair])
+    counts = np.bincount(np.concatenate(distances), minlength=2)[1:]
+    return int(np.argmax(counts)) + 1
 
 
 def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:

@@ -40,7 +40,7 @@ def estimates(result, measure, **where):
 def test_rows_that_stand_twice_are_warned_of():
     rows = terms()
     twice = pd.concat([rows, rows.assign(rep=rows["rep"] + 1000)], ignore_index=True)
-    with pytest.warns(UserWarning, match=r"1,600 rows repeat all .* \(the first is row 1,601\)"):
+    with pytest.warns(UserWarning, match=r"1,600 rows repeat all .* \(row 1,601 those of row 1\)"):
         doubled = from_frame(twice, **LONG)
     assert any("count twice" in text for text in doubled.outcome.warnings)
     for plain in (rows, rows.assign(b=np.round(rows["b"] * 10))):
@@ -57,7 +57,7 @@ def counted(n):
     """Proportions of 40, with standard errors and p-values that are made of them."""
     b = np.random.default_rng(6).binomial(40, 0.4, n) / 40
     se = np.sqrt(b * (1 - b) / 40)
-    return pd.DataFrame({"b": b, "se": se, "p": special.ndtr((0.3 - b) / se).round(3)})
+    return pd.DataFrame({"b": b, "se": se, "p": special.ndtr((0.3 - b) / se).round(3)}).round(4)
 
 
 def of_z(n):
@@ -72,6 +72,22 @@ def warnings_of(*parts):
         warnings.simplefilter("always")
         from_frame(rows, estimate="b", se="se", p_value="p", measures=["empirical_se"])
     return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_again", [50, 500])
+def test_a_job_that_stands_twice_is_found_in_rounded_numbers(decimals, n_again):
+    rows = rounded(decimals)
+    (said,) = warnings_of(rows, rows[:n_again])
+    assert "(row 501 those of row 1), as where two jobs with one seed" in said
+    assert abs(int(said.split()[0]) - n_again) <= n_again / 10, "single rows may agree by chance"
+
+
+@pytest.mark.parametrize("made", [counted, of_z])
+def test_a_job_of_few_values_that_stands_twice_is_found(made):
+    rows = made(300)
+    assert len(warnings_of(rows, rows)) == 1
+    assert warnings_of(rows) == []
 
 
 ORDERS = ("b", "p", ["p", "b"])
