@@ -7,8 +7,9 @@ import inspect
 import operator
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, dataclass_transform
 
@@ -249,6 +250,11 @@ def _in_range(hint: Any, about: Mapping[str, Any]) -> Any:
         return typing.Literal[about["one_of"]]
     if hint in (int, float):
         return Annotated[hint, Field(**about["bounds"]), BeforeValidator(_no_truth_value)]
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        by_name = dict(hint.__members__)
+        return Annotated[
+            hint, BeforeValidator(lambda v: by_name.get(v, v) if isinstance(v, str) else v)
+        ]
     return hint
 
 
@@ -266,11 +272,21 @@ def _no_truth_value(value: Any) -> Any:
 
 def _format_allowed(hint: Any, about: Mapping[str, Any]) -> str:
     """Format what is allowed: `a|b`, `true|false`, `integer >= 1`, `list[number] > 0, < 1`."""
-    words = "|".join(map(str, about["one_of"]))
-    kind = inspect.formatannotation(hint).removesuffix(" | None")
-    kind = re.sub(r"\b(int|float|bool|str)\b", lambda name: words or TYPE_NAMES[name[0]], kind)
     bounds = ", ".join(f"{SIGNS[name]} {bound:g}" for name, bound in about["bounds"].items())
-    return f"{kind} {bounds}".rstrip()
+    return f"{_format_type(hint, about['one_of']).removesuffix('|null')} {bounds}".rstrip()
+
+
+def _format_type(hint: Any, one_of: Sequence[Any]) -> str:
+    args = typing.get_args(hint)
+    if typing.get_origin(hint) is list:
+        return f"list[{_format_type(args[0], one_of)}]"
+    if type(None) in args:
+        return "|".join(_format_type(each, one_of) for each in args)
+    words = args if typing.get_origin(hint) is typing.Literal else one_of
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        words = [each.value for each in hint]
+    name = "null" if hint is type(None) else inspect.formatannotation(hint)
+    return "|".join(map(str, words)) or TYPE_NAMES.get(name, name)
 
 
 def option_help(cls: Any) -> list[tuple[str, str]]:
@@ -284,6 +300,7 @@ def option_help(cls: Any) -> list[tuple[str, str]]:
 
 def format_setting(value: Any) -> str:
     """Format a value as it is typed on a command line: `[1,2]`, `true`, `null`, `'a b'`."""
+    value = value.value if isinstance(value, Enum) else value
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, list | tuple):

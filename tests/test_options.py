@@ -3,6 +3,7 @@
 import textwrap
 import typing
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -92,9 +93,9 @@ def test_a_refusal_has_key_value_help_and_range():
         ({"alpha": [True]}, "alpha=[true]", "list[number] > 0, < 1"),
         ({"sizes": [5, 0, 7]}, "sizes=[5,0,7]", "list[integer] >= 1"),
         ({"draws": "both"}, "draws=both", "raw|sufficient"),
-        ({"side": "grater"}, "side=grater", "'less', 'greater'"),
+        ({"side": "grater"}, "side=grater", "less|greater"),
         ({"figures": "maybe"}, "figures=maybe", "true|false"),
-        ({"limits": [None, -1]}, "limits=[null,-1]", "list[number | None] > 0"),
+        ({"limits": [None, -1]}, "limits=[null,-1]", "list[number|null] > 0"),
         ({"pair": [1]}, "pair=[1]", "tuple"),
         ({"nested": [[0]]}, "nested=[[0]]", "list[list[integer]] >= 1"),
     ],
@@ -232,3 +233,21 @@ def test_a_missing_file_says_where_it_belongs(tmp_path):
     where = Path("conf") / "experiment" / "mine.yaml"
     assert str(where) in str(error.value)
     assert "Write that file, or give every option of Config a default" in str(error.value)
+
+
+class Law(Enum):
+    NORMAL = "normal"
+    HEAVY = "t3"
+
+
+@dataclass
+class WithEnum:
+    law: Law = option("law", default=Law.NORMAL)
+
+
+@pytest.mark.parametrize("given", ["t3", "HEAVY", Law.HEAVY])
+def test_an_enum_is_chosen_by_its_value_or_its_name(given):
+    assert build(WithEnum, {"law": given}).law is Law.HEAVY
+    assert option_help(WithEnum) == [("law", "law  [normal|t3]  default: normal")]
+    with pytest.raises(ConfigError, match=r"law=x is not allowed: law must be normal\|t3"):
+        build(WithEnum, {"law": "x"})

@@ -158,7 +158,7 @@ def summarize(context: typer.Context, words: Words = None) -> int:
 def verify(context: typer.Context, words: Words = None) -> int:
     """Check published folders: files, summaries, and a sample of the groups drawn again.
 
-    Words are names of experiments or folders, share=1%, budget=5m, seed=N, n_jobs=N, figures=false,
+    Words are names of experiments or folders, share=1%, budget=5m, seed=N, n_jobs=N,
     and factors such as k=0.12, whose groups are all drawn.
     """
     from simstudy.cli.verification import verify_folders

@@ -426,6 +426,8 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     differences = _differences(own_config, settings, hydra, project)
     if "${oc.env" in str(texts):  # another environment does not replace these results
         differences |= {key: getattr(own_config, key) for key in interpolated}
+        moving = [key for key in NAMES if key not in SILENT and "${" in str(texts.get(key))]
+        differences |= {key: getattr(settings, key) for key in moving}
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
         name, module, own_config, study, settings, n_rep, out, sources, project,

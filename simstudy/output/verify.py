@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +176,7 @@ def verify(
             raise errors.StoreError(
                 f"{place}: the manifest names no seed, so nothing can be drawn."
             )
+        study = _with_methods_of(study, summary)
         plan = study.plan(int(manifest["seed"]))
         provenance = compute_provenance(plan)
         _check_code(made, manifest, provenance)
@@ -240,7 +241,11 @@ def _check_summary(
     of_rows["size"] = groups["estimate"].abs().groupby(groups["row"]).mean()
     spread: dict[Any, Any] = of_rows.to_dict("index")
     weighted = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum(min_count=1)
-    records = summary.to_dict("records")
+    records: list[Any] = summary.to_dict("records")
+    inside = RTOL * summary["estimate"].abs()
+    is_out = summary["lower"] > summary["estimate"] + inside
+    is_out |= summary["upper"] < summary["estimate"] - inside
+    made.wrong += [f"{_place(records[at])}: beyond its limits" for at in np.flatnonzero(is_out)]
     n_exact = n_near = n_small = 0
     for at, totals in sums.items():
         row, of_groups = records[at], spread[at]
@@ -413,6 +418,27 @@ def _check_claims(
 
 
 # Groups drawn again ---------------------------------------------------
+def _with_methods_of(study: Study, summary: pd.DataFrame) -> Study:
+    """The study with the methods of a summary, in its order: it may have others by now.
+
+    Raises
+    ------
+    StudyError
+        If the study lacks a method.
+    """
+    axis = study.methods_axis
+    if not study.methods or axis not in summary:
+        return study
+    names = list(map(str, summary[axis].dropna().unique()))
+    for name in names:
+        if name not in study.methods:
+            raise errors.StudyError(
+                f"the folder has the method {name!r}, which the study lacks; "
+                f"{errors.nearest(name, study.methods)}"
+            )
+    return replace(study, methods={name: study.methods[name] for name in names})
+
+
 @dataclass
 class _Drawn:
     """The choice of groups, and the comparison of what is drawn."""

@@ -89,3 +89,18 @@ def test_another_environment_does_not_replace_results(project, tmp_path, monkeyp
         path.unlink()
     assert sorted(map(tuple, found.values())) == [(5,), (7,)]
     assert all(name.startswith("n_obs=") for name in found)
+
+
+def test_a_seed_from_the_environment_names_the_folder_of_its_run(project, tmp_path, monkeypatch):
+    path = project / "conf" / "experiment" / "inner.yaml"
+    asked = ["run", "experiment=inner", "figures=false", "backend=inline", f"out={tmp_path}"]
+    write(path.parent, {"inner.yaml": "# @package _global_\nseed: ${oc.env:SEED}\n"})
+    try:
+        for value in ("1", "2"):
+            monkeypatch.setenv("SEED", value)
+            assert main(asked) == 0
+    finally:
+        path.unlink()
+    runs = sorted(run.name for run in (tmp_path / "inner" / "runs").iterdir())
+    assert runs == ["seed=1", "seed=2"]
+    assert not (tmp_path / "inner" / "manifest.json").exists()

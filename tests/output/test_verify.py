@@ -317,12 +317,39 @@ def test_rows_with_the_labels_of_others_are_found(folder):
     change(folder, "summary", lambda rows: rows.assign(method=rows["method"].map(swap)))
     found = check(folder)
     assert found.status == DIFFERS
-    assert any("method should be" in text for text in found.wrong)
+    assert any("drawn here" in text for text in found.wrong)
+
+
+def test_limits_beyond_their_estimate_are_found(folder):
+    change(folder, "summary", lambda rows: rows.assign(upper=rows["estimate"] - 1.0))
+    found = check(folder)
+    assert found.status == DIFFERS
+    assert any("beyond its limits" in text for text in found.wrong)
+
+
+def test_a_row_with_the_label_of_another_scenario_is_found(folder):
+    swap = {5: 10, 10: 5, 20: 20}
+    change(folder, "summary", lambda rows: rows.assign(n_obs=rows["n_obs"].map(swap)))
+    found = check(folder)
+    assert found.status == DIFFERS
+    assert any("n_obs should be" in text for text in found.wrong)
 
 
 def test_a_study_with_other_measures_is_refused_in_one_line(folder):
     with pytest.raises(StudyError, match="other scenarios or measures"):
         check(folder, make_study(measures=MEASURES[:2], claims=[]))
+
+
+def test_a_method_that_the_folder_lacks_changes_nothing(folder):
+    named = {"first": by_median, "median": by_median, "t": Interval()}
+    found = check(folder, make_study(methods=named))
+    assert found.status == 0, found.wrong
+    assert "code: that of the manifest, with the same libraries" in found.said
+
+
+def test_a_method_that_the_study_lacks_is_named(folder):
+    with pytest.raises(StudyError, match="the folder has the method 't', which the study lacks"):
+        check(folder, make_study(methods={"median": by_median}, claims=[]))
 
 
 def test_a_misspelt_factor_is_refused(folder):
