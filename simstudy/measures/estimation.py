@@ -22,7 +22,14 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.core import INFLUENCE, NORMAL, Formula, MeasureContext
+from simstudy.measures.core import (
+    INFLUENCE,
+    NORMAL,
+    Estimates,
+    Formula,
+    Influence,
+    MeasureContext,
+)
 from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import (
     Mcse,
@@ -649,6 +656,14 @@ class _RelativePrecision(MomentMeasure):
         reference = _place("reference", self.reference, labels)
         derive = partial(_beside_reference, axis=axis, reference=reference)
         return replace(self, axis=axis, reference=reference, derive=derive)
+
+    def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
+        found = super().report(influence, mcse, level=level)
+        if found.warning is None:
+            return found
+        is_itself = (found.estimate == 0) & (found.mcse == 0)  # the reference: exactly 0
+        warning = np.where(is_itself, "", found.warning)
+        return found._replace(warning=warning if (warning != "").any() else None)
 
 
 def _beside_reference(columns: Columns, *, axis: int | str, reference: int | str) -> Columns:

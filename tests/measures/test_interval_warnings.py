@@ -239,3 +239,10 @@ def test_normal_uniform_and_binomial_values_with_ten_events_have_no_warning(name
     measure, drawn = QUIET[name]
     limit = 0.01 + critical_z(len(QUIET) * 3) * np.sqrt(0.01 * 0.99 / N_STUDIES)
     assert warned(measure.estimate(drawn(n))) < limit
+
+
+def test_a_reference_beside_itself_is_exactly_0_and_no_doubt():
+    x = np.random.default_rng(1).normal(size=(200, 2))
+    found = m.relative_precision("x", axis=0, reference=0).estimate({"x": x})
+    assert (found.estimate[0], found.mcse[0]) == (0, 0)
+    assert found.warning is None
