@@ -176,7 +176,8 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
         return array
     if array.ndim == 0:
         return np.broadcast_to(array, full[:1])
-    if not fits(array, full):
+    wide = with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
+    if not fits(wide, full):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
@@ -184,7 +185,7 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
             + (f" or {full} (axes {axes}; 1 for one that it lacks)" if axes else "")
             + "."
         )
-    return np.broadcast_to(array, full)
+    return np.broadcast_to(wide, full)
 
 
 def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
@@ -210,6 +211,30 @@ def over_named_axis(name: str, value: Any, plan: Plan, *, of_block: bool = False
         )
     shape = [len(labels) if axis == label else 1 for axis, labels in plan.axes.items()]
     return array.reshape(-1, *shape)
+
+
+def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
+    """Broadcast a column that has only some of the axes, of which that of the methods is none."""
+    full = (len(array), *plan.shape)
+    if len(full) > 2 and fits(array, full):
+        return array
+    sizes = [n for n in array.shape[1:] if n != 1]
+    own = [at for at, axis in enumerate(plan.axes) if axis != plan.methods_axis]
+    found = [
+        chosen
+        for chosen in itertools.combinations(own, len(sizes))
+        if [plan.shape[at] for at in chosen] == sizes
+    ]
+    if len(found) > 1:
+        axes = list(plan.axes)
+        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
+            "the same size: return a dict with the labels of its axis, or add an axis of size 1 "
+            "(np.newaxis) for each axis that it lacks."
+        )
+    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
+    return array.reshape(len(array), *wide) if found else array
 
 
 def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """What goes to a worker process, and what is said where it cannot go or be read there."""
 
 import functools
-import os
 import pickle
 import signal
 import subprocess
@@ -10,7 +9,6 @@ import threading
 import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from simstudy.engine import executors
-from simstudy.engine.executors import begin_worker, deaf_to_interrupts, draw_packed, packed
+from simstudy.engine.executors import deaf_to_interrupts, draw_packed, packed
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.study import Study
 from tests.cli.projects import python
@@ -250,23 +248,3 @@ def test_a_lone_worker_that_ends_while_it_starts_is_no_fault_of_a_block(n_ended,
     else:
         with pytest.raises(StudyError, match="worker processes end as soon as they start"):
             begin()
-
-
-def _die_the_first_time(parent: int) -> None:
-    try:
-        Path(os.environ["FIRST"]).unlink()
-    except FileNotFoundError:
-        begin_worker(parent)
-    else:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.slow
-def test_a_lone_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch):
-    (tmp_path / "first").touch()
-    monkeypatch.setenv("FIRST", str(tmp_path / "first"))
-    monkeypatch.setattr(executors, "begin_worker", _die_the_first_time)
-    pool = executors.IsolatedWorker()._begin_pool()
-    assert pool.submit(abs, -2).result() == 2
-    pool.shutdown(kill_workers=True)
-    assert not (tmp_path / "first").exists()

@@ -70,9 +70,9 @@ def test_the_coverage_table_is_the_documents_beside_ours(published):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sensitivity": [1.2]}, r"sensitivity=\[1.2\] .* number > 0, < 1"),
-        ({"n_boot": [-1]}, r"n_boot=\[-1\] .* integer >= 0"),
-        ({"n_obs": [1]}, r"n_obs=\[1\] .* integer >= 2"),
+        ({"sensitivity": [1.2]}, r"sensitivity=\[1.2\] .* list\[number\] > 0, < 1"),
+        ({"n_boot": [-1]}, r"n_boot=\[-1\] .* list\[integer\] >= 0"),
+        ({"n_obs": [1]}, r"n_obs=\[1\] .* list\[integer\] >= 2"),
     ],
 )
 def test_impossible_settings_are_refused(given, said):
