@@ -45,7 +45,7 @@ from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe
-from simstudy.lazy import special
+from simstudy.lazy import pd, special
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, NOT_COMPARED, WARNING, block_table
 from simstudy.store.blocks import Store
 
@@ -292,17 +292,11 @@ def _difference(name: str, first: np.ndarray, second: np.ndarray, rtol: float) -
     if first.shape != second.shape:
         return math.inf
     if name in TEXTS:
-        first, second = (np.array([text is None for text in each]) for each in (first, second))
+        first, second = pd.isna(first), pd.isna(second)
     if first.dtype.kind == second.dtype.kind == "f":
         return _difference_of_floats(first, second, rtol)
-    same = (_is_missing(first) & _is_missing(second)) | (first == second)
+    same = (pd.isna(first) & pd.isna(second)) | (first == second)
     return 0.0 if np.all(same) else math.inf
-
-
-def _is_missing(values: np.ndarray) -> np.ndarray:
-    if values.dtype != object:
-        return np.asarray(values != values)
-    return np.array([each is None or each != each for each in values], dtype=bool)
 
 
 def _difference_of_floats(first: np.ndarray, second: np.ndarray, rtol: float) -> float:

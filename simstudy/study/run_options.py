@@ -13,10 +13,8 @@ from simstudy.analysis.estimates import Target, read_targets
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import check, option
-from simstudy.remote import Place
 from simstudy.study.spec import StudySpec
 
-Out = str | os.PathLike[str] | Place | None
 MAX_BLOCKS, MAX_SHARDS = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
