@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import multiprocessing
 import os
 import pickle
 import re
@@ -33,6 +34,7 @@ from simstudy.errors import (
     first_few,
     how_to_install,
     nearest,
+    warn,
 )
 from simstudy.provenance.modules import ENTRY_MODULES
 
@@ -248,18 +250,19 @@ class IsolatedWorker(Loky):
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        pool = ProcessPoolExecutor(
-            max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
-        )
-        try:
-            pool.submit(os.getpid).result()
-        except BrokenProcessPool as error:
-            raise StudyError(
-                f"worker processes end as soon as they start ({describe(error)}): a library may "
-                "have changed the environment that they inherit. Use backend=inline to draw "
-                "without workers."
-            ) from error
-        return pool
+        for _ in range(2):  # the system or a user may have ended the first one as it started
+            pool = ProcessPoolExecutor(
+                max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
+            )
+            try:
+                pool.submit(os.getpid).result()
+                return pool
+            except BrokenProcessPool as broken:
+                error = broken
+        raise StudyError(
+            f"worker processes end as soon as they start ({describe(error)}): a library may have "
+            "changed the environment that they inherit. Use backend=inline to draw without workers."
+        ) from error
 
 
 WARNINGS = {
@@ -454,6 +457,13 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             'study when it is imported, put the run below `if __name__ == "__main__":`. A method '
             "that itself runs a study needs backend=inline."
         )
+    if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
+        warn(
+            "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
+            "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
+            stacklevel=2,
+        )
+        workers = Workers("threads", workers.n_jobs)
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}

@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,3 +100,10 @@ def test_a_worker_starts_no_workers(monkeypatch):
     with pytest.raises(ConfigError, match="if a file runs a study when it is imported"):
         executor_of(Workers("auto", 2), "")
     assert isinstance(executor_of(Workers("inline", 2), ""), InProcess)
+
+
+def test_a_daemonic_process_draws_in_threads(monkeypatch):
+    daemon = SimpleNamespace(daemon=True)
+    monkeypatch.setattr(executors.multiprocessing, "current_process", lambda: daemon)
+    with pytest.warns(UserWarning, match="the run uses threads"):
+        assert isinstance(executor_of(Workers("loky", 2), ""), Threads)
