@@ -142,7 +142,7 @@ def _from_its_seed(_: Result, *, exact: bool = True) -> Finding:
     sizes = np.ceil(normal_sample_size(k, margin, 1 - beta, 0.05))
     drawn = points_of_figure_6(sizes, zip(k, null, strict=True))
     most = null + special.ndtri(0.95) * np.sqrt(null * (1 - null) / sizes)
-    known = special.bdtr(np.floor(most * sizes), sizes, k) if exact else beta
+    known = special.bdtr(np.floor(most * sizes), sizes.astype(int), k) if exact else beta
     reach = mc_limit(len(drawn)) * binomial_error(known, 5000)
     off = np.abs(drawn - beta)
     detail = f"off their targets by up to {off.max():.4f}, {(off > 0.02).sum()} by more than .02"
