@@ -160,22 +160,6 @@ def rows() -> list[Row]:
         (power, lambda law: (law.with_effect + law.without) / 2),
         (m.sensitivity("reject", effect="effect"), lambda law: law.with_effect),
         (m.specificity("reject", effect="effect"), lambda law: 1 - law.without),
-        (
-            m.positive_predictive_value("reject", effect="effect"),
-            lambda law: law.with_effect / (law.with_effect + law.without),
-        ),
-        (
-            m.negative_predictive_value("reject", effect="effect"),
-            lambda law: (1 - law.without) / (2 - law.with_effect - law.without),
-        ),
-        (
-            m.positive_likelihood_ratio("reject", effect="effect"),
-            lambda law: law.with_effect / law.without,
-        ),
-        (
-            m.negative_likelihood_ratio("reject", effect="effect"),
-            lambda law: (1 - law.with_effect) / (1 - law.without),
-        ),
     ]
     return [
         plain(m.mean("x"), Law.mean, "mean"),

@@ -92,10 +92,6 @@ def every_measure() -> dict[str, m.Measure]:
         m.correlation(x, "other"),
         m.area_under_curve("score", effect="null_is_false"),
         m.specificity("fragile_reject", effect="null_is_false"),
-        m.positive_predictive_value("fragile_reject", effect="null_is_false"),
-        m.negative_predictive_value("fragile_reject", effect="null_is_false"),
-        m.positive_likelihood_ratio("fragile_reject", effect="null_is_false"),
-        m.negative_likelihood_ratio("fragile_reject", effect="null_is_false"),
     ]
     return {measure.name: measure for measure in found}
 

@@ -42,12 +42,8 @@ MEASURES = {
     "median_bias": [m.median_bias(X, TRUTH)],
     "model_se": [m.model_se("se")],
     "mse": [m.mse(X, TRUTH)],
-    "negative_likelihood_ratio": [m.negative_likelihood_ratio("reject", effect="given")],
-    "negative_predictive_value": [m.negative_predictive_value("reject", effect="given")],
     "non_rejection_rate": [m.non_rejection_rate("reject", given="given")],
     "outlier_rate": [m.outlier_rate(X, beyond=1.5), m.outlier_rate(X)],
-    "positive_likelihood_ratio": [m.positive_likelihood_ratio("reject", effect="given")],
-    "positive_predictive_value": [m.positive_predictive_value("reject", effect="given")],
     "power": [
         m.power("reject"),
         m.power("reject", given="given"),

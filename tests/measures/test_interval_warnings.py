@@ -85,17 +85,6 @@ def test_differences_above_rounding_stay():
     np.testing.assert_allclose(m.mean("x").estimate({"x": one}).mcse, 1e-9 / 50, rtol=1e-9)
 
 
-def test_a_sensitivity_of_1_has_the_error_of_one_more_event():
-    for n_found, n_others, n_false in [(500, 503, 52), (499, 499, 48), (501, 500, 51)]:
-        reject = np.r_[np.ones(n_found), np.arange(n_others) < n_false]
-        effect = np.r_[np.ones(n_found), np.zeros(n_others)]
-        found = m.negative_likelihood_ratio("r", effect="e").estimate({"r": reject, "e": effect})
-        assert found.estimate == 0
-        one_more = np.sqrt(1 / (n_found + 2) * (1 - 1 / (n_found + 2)) / n_found)
-        np.testing.assert_allclose(found.mcse, one_more / (1 - n_false / n_others), rtol=1e-9)
-        assert (found.lower, round(float(found.upper), 3)) == (0, pytest.approx(0.009, abs=1e-3))
-
-
 def test_a_median_of_values_of_which_one_differs_has_a_warning():
     x = np.full(100, 1.3)
     x[7] = 5.0
