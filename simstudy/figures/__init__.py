@@ -6,7 +6,7 @@ Plotting libraries are imported when the first figure is drawn.
 from simstudy.figures.agreement import agreement_plot, format_mean
 from simstudy.figures.captions import caption
 from simstudy.figures.curves import measure_curves
-from simstudy.figures.distributions import counts_with_law, density_plot, law_histogram, rank_plot
+from simstudy.figures.distributions import density_plot, rank_plot
 from simstudy.figures.dots import dots_plot, trade_off_plot
 from simstudy.figures.estimate_plots import errors_plot, estimates_plot, zip_plot
 from simstudy.figures.frame import in_order, rows_like, with_labels
@@ -19,14 +19,12 @@ __all__ = [
     "agreement_plot",
     "caption",
     "colors_of",
-    "counts_with_law",
     "density_plot",
     "dots_plot",
     "errors_plot",
     "estimates_plot",
     "format_mean",
     "in_order",
-    "law_histogram",
     "measure_curves",
     "nested_loop_plot",
     "rank_plot",
