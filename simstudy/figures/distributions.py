@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -96,7 +95,7 @@ def _curves(values: pd.DataFrame, at_most: Mapping[str, float]) -> list[pd.DataF
         end = at_most.get(where.get("panel", ""), np.inf)
         for level, rows in in_panel.groupby("color", observed=True):
             curve = kernel_density(rows["value"].to_numpy(float), at_most=end)
-            found.append(pd.DataFrame(curve._asdict()).assign(color=level, **where))
+            found.append(curve.assign(color=level, **where))
     return found
 
 
@@ -180,26 +179,7 @@ def _panel_text(bins: pd.DataFrame) -> str:
     return f"p {'< 0.0001' if p < 1e-4 else f'= {p:.2g}'}, {n_rep:,} ranks"
 
 
-class Density(NamedTuple):
-    """A density at some points, with its Monte Carlo error.
-
-    Attributes
-    ----------
-    value : float array (place,)
-        Points at which the density is evaluated.
-    density : float array (place,)
-        Density at these points.
-    lower, upper : float array (place,)
-        Density minus and plus two standard errors.
-    """
-
-    value: Float[np.ndarray, " place"]
-    density: Float[np.ndarray, " place"]
-    lower: Float[np.ndarray, " place"]
-    upper: Float[np.ndarray, " place"]
-
-
-def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> Density:
+def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> pd.DataFrame:
     """Estimate a density with a Gaussian kernel, with two Monte Carlo standard errors either side.
 
     The bandwidth h is Silverman's (1986, equation 3.31). Near a bound the kernel is a local linear
@@ -217,8 +197,9 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
 
     Returns
     -------
-    Density
-        Density at 200 points, not below 0.
+    DataFrame
+        The density at 200 points, not below 0: `value`, `density`, and `lower` and `upper`, which
+        are two standard errors from it.
 
     Raises
     ------
@@ -239,7 +220,8 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
     mean, moment = _smoothed(values, place, width)
     density = np.maximum(constant * mean + slope * moment, 0)
     half = 2 * np.sqrt(density * squared / (len(values) * width))
-    return Density(place, density, np.maximum(density - half, 0), density + half)
+    limits = {"lower": np.maximum(density - half, 0), "upper": density + half}
+    return pd.DataFrame({"value": place, "density": density, **limits})
 
 
 def _kernel_before(room: Float[np.ndarray, " place"]) -> Float[np.ndarray, "3 place"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import textwrap
 from collections.abc import Callable, Mapping
@@ -76,47 +75,12 @@ def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
 
 def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     """Square panels, and the figure height that fills the page width; in inches."""
-    _, n_rows = panel_grid(rows)
-    side = _side(rows, legend)
-    height = n_rows * (side + _strip(rows)) + 1.2
+    n_columns, n_rows = panel_grid(rows)
+    side = min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / n_columns, 3.6)
+    height = n_rows * (side + 0.25 * ("rows" not in rows)) + 1.2  # with the titles of panels
     return p9.theme(
         aspect_ratio=1, figure_size=(theme.FULL_WIDTH, min(max(height, 2.6), theme.TALLEST))
     )
-
-
-def _side(rows: pd.DataFrame, legend: bool) -> float:
-    """The side of square panels that fill the page width, in inches."""
-    return min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)
-
-
-def _strip(rows: pd.DataFrame) -> float:
-    """The height of panel titles, in inches."""
-    return 0.25 * ("rows" not in rows)
-
-
-def words_in_empty_panels(rows: pd.DataFrame) -> list[Any]:
-    """A text in each panel of a grid that has no points.
-
-    Parameters
-    ----------
-    rows
-        The points: columns `panel`, `rows`, `x` and `estimate`.
-    """
-    if not {"panel", "rows"} <= set(rows):
-        return []
-    levels = [list(rows[role].cat.categories) for role in ("panel", "rows")]
-    there = set(zip(rows["panel"], rows["rows"], strict=True))
-    empty = [pair for pair in itertools.product(*levels) if pair not in there]
-    if not empty:
-        return []
-    found = pd.DataFrame(empty, columns=["panel", "rows"]).assign(words="no estimate")
-    found = found.astype({role: rows[role].dtype for role in ("panel", "rows")})
-    middle = rows["x"].sort_values().iloc[len(rows) // 2]
-    height = rows.groupby("rows", observed=True)["estimate"].median()
-    y = found["rows"].astype(object).map(height).astype(float).fillna(rows["estimate"].median())
-    place = found.assign(x=pd.Series([middle] * len(found), dtype=rows["x"].dtype), y=y)
-    words = p9.aes("x", "y", label="words")
-    return [p9.geom_text(words, place, size=theme.WORDS_SIZE, color=theme.INK, inherit_aes=False)]
 
 
 def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: bool = False) -> str:

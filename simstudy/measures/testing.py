@@ -24,6 +24,7 @@ from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.intervals import WilsonInterval
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
+    Event,
     against,
     check_df,
     critical_values,
@@ -88,52 +89,53 @@ def rejection_rate(
     """
     if reject and not (p_value or estimate or se):
         return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
-    if p_value and not (reject or estimate or se):
-        return _rejections_by_p(p_value, alpha, given, name)
-    if estimate and se and not (reject or p_value):
-        return _rejections_by_se(estimate, se, null, alpha, df, given, name)
-    raise DesignError(
-        f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do not "
-        "define one test. Give a column of rejections, or p_value=, or estimate= and se=."
-    )
-
-
-def _rejections_by_p(
-    p_value: str, alpha: float | Sequence[float], given: str | None, name: str
-) -> MomentMeasure:
-    """Share of p-values that are at most alpha, up to rounding."""
     alphas = probabilities(alpha, name="alpha", use="0.05")
-
-    def rejected(columns: Columns) -> np.ndarray:
-        _refuse_no_probability(columns[p_value], p_value)
-        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
-
+    if p_value and not (reject or estimate or se):
+        reads, formula = names_in(p_value), "Σ1(pᵢ ≤ α)/n"
+        rejected = _p_rejects(p_value, alphas)
+    elif estimate and se and not (reject or p_value):
+        reads, formula = names_in(estimate, se, null, df=df), "Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n"
+        rejected = _wald_rejects(estimate, se, null, alphas, df)
+    else:
+        raise DesignError(
+            f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do "
+            "not define one test. Give a column of rejections, or p_value=, or estimate= and se=."
+        )
     made = proportion(
         name,
-        names_in(p_value),
+        reads,
         rejected,
         given=given,
         axes=own_axis("alpha", alphas),
         by_cell=True,
-        formula=Formula("Σ1(pᵢ ≤ α)/n", BINOMIAL),
+        formula=Formula(formula, BINOMIAL),
     )
     return made if alphas.ndim else replace(made, nominal=float(alphas))
 
 
-def _rejections_by_se(
-    estimate: str,
-    se: str,
-    null: Operand,
-    alpha: float | Sequence[float],
-    df: Operand | None,
-    given: str | None,
-    name: str,
-) -> MomentMeasure:
-    """Share of replicates whose two-sided Wald interval of level 1 - alpha excludes the null.
+def _p_rejects(p_value: str, alphas: np.ndarray) -> Event:
+    """Whether a p-value is at most alpha, up to rounding."""
+
+    def rejected(columns: Columns) -> np.ndarray:
+        check_none(
+            lambda values: (values < 0) | (values > 1),
+            columns[p_value],
+            name=f"column {p_value!r} has p-values outside [0, 1], so rejections would be "
+            "miscounted",
+            instead="Return probabilities, not their logs or percentages.",
+        )
+        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
+
+    return rejected
+
+
+def _wald_rejects(
+    estimate: str, se: str, null: Operand, alphas: np.ndarray, df: Operand | None
+) -> Event:
+    """Whether the two-sided Wald interval of level 1 - alpha excludes the null.
 
     If the standard error is 0, every estimate other than the null rejects.
     """
-    alphas = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
@@ -142,16 +144,7 @@ def _rejections_by_se(
         half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
         return np.asarray(against(distance, alphas) > half_width)
 
-    made = proportion(
-        name,
-        names_in(estimate, se, null, df=df),
-        rejected,
-        given=given,
-        axes=own_axis("alpha", alphas),
-        by_cell=True,
-        formula=Formula("Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n", BINOMIAL),
-    )
-    return made if alphas.ndim else replace(made, nominal=float(alphas))
+    return rejected
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
@@ -314,27 +307,23 @@ def _among_significant(
             "are significant. Give exactly one of them."
         )
     level = probabilities(alpha, name="alpha", use="0.05")
-    check_df(df)
-
-    def condition(columns: Columns) -> np.ndarray:
-        if significant is not None:
-            return flags(columns, significant)
-        assert se is not None
-        check_se(columns, se)
-        half_width = -critical_values(columns, level / 2, df) * columns[se]
-        return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
+    condition: Event
+    if se is None:
+        by, condition = str(significant), lambda columns: flags(columns, str(significant))
+    else:
+        by, condition = se, _wald_rejects(estimate, se, 0.0, level, df)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        true, is_significant = operand(columns, truth), condition(columns)
+        true = operand(columns, truth)
         check_truth_column(true, _zero_truth(name))
+        is_significant = np.asarray(condition(columns), float)
         return np.where(is_significant, value(columns, true), 0.0), is_significant
 
-    by = significant if significant is not None else se
     return MomentMeasure(
         by_cell=True,
         name=name,
         formula=formula,
-        reads=names_in(estimate, truth, *([by] if by else []), df=df),
+        reads=names_in(estimate, truth, by, df=df),
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
@@ -382,15 +371,6 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
 
 def _absent(column: np.ndarray) -> np.ndarray:
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, dtype=bool)
-
-
-def _refuse_no_probability(column: np.ndarray, name: str) -> None:
-    check_none(
-        lambda values: (values < 0) | (values > 1),
-        column,
-        name=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",
-        instead="Return probabilities, not their logs or percentages.",
-    )
 
 
 def _zero_truth(name: str) -> str:

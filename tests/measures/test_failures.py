@@ -204,21 +204,16 @@ REFUSED = [
     (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (
         lambda: m.relative_precision("x", axis=1).estimate({"x": np.ones((3, 2))}),
-        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*Count axes from 0",
+        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*count axes from 0",
     ),
     (
         lambda: m.relative_precision("x", reference=2).estimate({"x": np.ones((3, 2))}),
         StudyError, "method 2 is not on axis 0, which has 2.*from 0 to 1",
     ),
     (
-        lambda: m.relative_precision("x").estimate({"x": np.ones(3)}),
-        StudyError, r"columns of shape \(3,\) are those of one",
-    ),
-    (
         lambda: m.relative_precision("x", reference="cox").estimate({"x": np.ones((3, 2))}),
         StudyError, "reference='cox' are names.*indices from 0",
     ),
-    (lambda: m.relative_precision("x", reference=1.0), DesignError, r"reference=1\.0 is neither"),
     (
         lambda: m.bias_eliminated_coverage("x", "l", "u", mcse="binomial"),
         DesignError, "mcse='binomial'.*'influence'",
