@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from simstudy.figures.frame import (
 from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, panel_inches, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
+N_GRID = 61  # points at which a theoretical function is evaluated
 MARK = 0.085  # inches between the middles of two marks side by side
 # Theory at categories, or at fewer points, is drawn as level marks: a line would claim values
 # between them.
@@ -44,7 +46,7 @@ def measure_curves(
     rows: str | None = None,
     nominal: float | str | Mapping[str, float] | None = None,
     dashed: str | None = None,
-    exact: bool | pd.DataFrame = True,
+    exact: bool | pd.DataFrame | Callable[..., float] = True,
     solid: str = "exact theory",
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
@@ -73,7 +75,8 @@ def measure_curves(
         Whether to draw the column `exact` as a solid line. Or a frame of theory on a finer grid,
         with the columns `x`, those mapped, and `exact`, in the units of the measure. Without the
         column of `color` it applies to all colours. With several measures, it may contain one that
-        is not in the summary, which gets a separate panel.
+        is not in the summary, which gets a separate panel. Or a function whose parameters are such
+        columns, drawn from the first point to the last; it returns NaN if theory has no value.
     solid
         Name of that line in the caption, such as "theory to order 1/n".
     log_x
@@ -100,6 +103,8 @@ def measure_curves(
     check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
     drawn = panels.with_panels(drawn, found, mapped)
+    if callable(exact):
+        exact = _on_a_grid(exact, found, x, mapped, log_x)
     if isinstance(exact, pd.DataFrame):
         theory = _finer_theory(exact, drawn, x, mapped)
     else:
@@ -120,6 +125,7 @@ def measure_curves(
         + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
         + _points(place, colored)
+        + panels.words_in_empty_panels(drawable(drawn))
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
@@ -158,6 +164,25 @@ def _with_measure_mapped(
     if len(measures) == 1 or "measure" in mapped.values() or free is None:
         return mapped
     return {**mapped, free: "measure"}
+
+
+def _on_a_grid(
+    formula: Callable[..., float],
+    frame: pd.DataFrame,
+    x: str,
+    mapped: dict[str, str | None],
+    log_x: bool,
+) -> pd.DataFrame:
+    """A frame of theoretical values from a function of `x` and of mapped columns."""
+    parameters = signature(formula).parameters
+    columns = [c for role, c in mapped.items() if c and (role != "color" or c in parameters)]
+    between = np.geomspace if log_x else np.linspace
+    grid = pd.DataFrame({x: between(frame[x].min(), frame[x].max(), N_GRID)})
+    if columns:
+        grid = frame[columns].drop_duplicates().merge(grid, how="cross")
+    given = {str(name): grid[name].tolist() for name in grid if name in parameters}
+    rows = (dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True))
+    return grid.assign(exact=[formula(**row) for row in rows]).dropna(subset="exact")
 
 
 def _finer_theory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import textwrap
 from collections.abc import Callable, Mapping
@@ -81,6 +82,31 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     return p9.theme(
         aspect_ratio=1, figure_size=(theme.FULL_WIDTH, min(max(height, 2.6), theme.TALLEST))
     )
+
+
+def words_in_empty_panels(rows: pd.DataFrame) -> list[Any]:
+    """A text in each panel of a grid that has no points.
+
+    Parameters
+    ----------
+    rows
+        The points: columns `panel`, `rows`, `x` and `estimate`.
+    """
+    if not {"panel", "rows"} <= set(rows):
+        return []
+    levels = [list(rows[role].cat.categories) for role in ("panel", "rows")]
+    there = set(zip(rows["panel"], rows["rows"], strict=True))
+    empty = [pair for pair in itertools.product(*levels) if pair not in there]
+    if not empty:
+        return []
+    found = pd.DataFrame(empty, columns=["panel", "rows"]).assign(words="no estimate")
+    found = found.astype({role: rows[role].dtype for role in ("panel", "rows")})
+    middle = rows["x"].sort_values().iloc[len(rows) // 2]
+    height = rows.groupby("rows", observed=True)["estimate"].median()
+    y = found["rows"].astype(object).map(height).astype(float).fillna(rows["estimate"].median())
+    place = found.assign(x=pd.Series([middle] * len(found), dtype=rows["x"].dtype), y=y)
+    words = p9.aes("x", "y", label="words")
+    return [p9.geom_text(words, place, size=theme.WORDS_SIZE, color=theme.INK, inherit_aes=False)]
 
 
 def format_hidden(rows: pd.DataFrame, x: pd.Series, y: pd.Series, *, free_y: bool = False) -> str:

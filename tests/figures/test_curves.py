@@ -158,6 +158,22 @@ def test_theory_without_colours_holds_for_all():
     plot.draw()
 
 
+def test_theory_may_be_a_function_of_the_columns_that_are_drawn():
+    def known(n, method, factor=2.0):
+        return factor * n if method == "t" else np.nan
+
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", log_x=True, exact=known)
+    line = exact_layers(plot)[0]
+    assert set(line["color"]) == {"t"}
+    np.testing.assert_allclose(line["exact"].iloc[[0, -1]], [10, 40])
+    assert np.ptp(np.diff(np.log(line["exact"]))) < 1e-9  # even on the logarithmic axis
+    drawn = measure_curves(SUMMARY, y="coverage", **SPECIFIC, exact=lambda n: 1 / n)
+    assert "color" not in exact_layers(drawn)[0]
+    said = measure_curves(SUMMARY, y="coverage", **SPECIFIC, exact=lambda n: 1 / n, solid="1/n")
+    assert "Solid lines: 1/n." in text_of(said)
+    assert set(exact_layers(drawn)[0]["panel"]) == set(SUMMARY["dgp"])
+
+
 def test_a_measure_known_without_simulation_is_a_panel_of_its_own():
     n = np.arange(5, 21)
     both = [pd.DataFrame({"n": n, "exact": v, "measure": m}) for m, v in (("coverage", 0.9),

@@ -165,3 +165,14 @@ def test_points_that_stay_on_each_other_are_named(distance, hidden):
     plot = measure_curves(agreeing(distance), x="n", y="bias", color="method", dodge=False)
     assert ("Points that others hide: one 2." in text_of(plot)) == hidden
     assert (min(mark_distances(laid_out(plot))) < 0.5) == hidden
+
+
+def test_a_panel_without_points_says_so():
+    rows = pd.concat([agreeing(0.2).assign(part=part, row=part) for part in ("a", "b")])
+    more = agreeing(0.2).assign(part="a", row="b")
+    plot = measure_curves(
+        pd.concat([rows, more]), x="n", y="bias", color="method", panel="part", rows="row"
+    )
+    figure = laid_out(plot)
+    found = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert found == [[], ["no estimate"], [], []]
