@@ -40,7 +40,7 @@ from simstudy.claims.table import (
     format_values,
     format_verdict,
 )
-from simstudy.claims.verdict import count_verdicts, format_counts
+from simstudy.claims.verdict import format_counts
 from simstudy.errors import StudyError, TooFewReplicatesError
 from tests.support import ROOT, needs_results
 
@@ -229,15 +229,6 @@ APART = "true as written, not as meant"
 )  # fmt: skip
 def test_verdicts_are_counted_in_words(claims, words):
     assert format_counts(claims) == words
-
-
-def test_every_verdict_is_counted_once_and_in_one_order():
-    claims = rows("no data", "differs", "reproduced", "differs")
-    assert list(count_verdicts(claims).items()) == [
-        ("reproduced", 1),
-        ("differs", 2),
-        ("no data", 1),
-    ]
 
 
 VALUES = {"kind": "number", "published": 0.805, "reproduced": 0.79765, "mcse": 0.00093}

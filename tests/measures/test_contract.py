@@ -146,6 +146,15 @@ def test_influence_has_mean_zero_and_its_spread_is_the_error(measure):
 
 
 @every_measure
+def test_values_without_errors_are_those_of_the_estimate(measure):
+    columns = drawn()
+    columns["x"][3:7, 0] = np.nan
+    estimates = measure.estimate(columns)
+    for name, values in measure.values(columns).items():
+        np.testing.assert_array_equal(values, getattr(estimates, name))
+
+
+@every_measure
 def test_the_order_of_replicates_does_not_matter(measure):
     columns = drawn()
     turned = {name: column[::-1] for name, column in columns.items()}
