@@ -34,7 +34,6 @@ Tests
     exaggeration                  how much too large significant estimates are
     sensitivity                   power; a column marks replicates with an effect
     specificity                   share of replicates without an effect that do not reject
-    area_under_curve              how well a score tells effects from none
 
 Any column
     mean                          mean of a column
@@ -75,7 +74,6 @@ contrasted on common data.
 
 from types import ModuleType
 
-from simstudy.measures.association import area_under_curve as area_under_curve
 from simstudy.measures.association import correlation as correlation
 from simstudy.measures.bootstrapped import bootstrapped as bootstrapped
 from simstudy.measures.columns import Columns as Columns

@@ -241,8 +241,8 @@ class StudentInterval:
 
     low: float = -np.inf
     high: float = np.inf
-    counts_events: ClassVar[bool] = False  # made of shares: the interval allows for rare events
-    is_proportion: ClassVar[bool] = False  # a contrast has one more pair that differs
+    # The interval allows for rare events, and that of a contrast for one more pair that differs.
+    is_proportion: ClassVar[bool] = False
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
         """Compute the limits, in the units of the measure.
@@ -335,7 +335,6 @@ class WilsonInterval(StudentInterval):
 
     low: float = 0.0
     high: float = 1.0
-    counts_events: ClassVar[bool] = True
     is_proportion: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:

@@ -13,7 +13,6 @@ from tests.support import ROOT
 
 X, TRUTH = "x", 2.0
 MEASURES = {
-    "area_under_curve": [m.area_under_curve(X, effect="given")],
     "bias": [m.bias(X, TRUTH)],
     "bias_eliminated_coverage": [
         m.bias_eliminated_coverage(X, "lower", "upper"),
@@ -198,7 +197,6 @@ def test_columns_of_other_types_are_the_numbers_they_are(measure):
 
 
 OTHER_NAMES = {
-    "area_under_curve": "test_association",
     "conditional": "test_rao_blackwell",
     "convergence_rate": "test_convergence_counts_every_replicate",
     "relative_error_model_se": "relative_error",

@@ -91,7 +91,6 @@ def test_measures_travel_to_workers(name):
         (m.power("flag", given="none"), "no replicate has none"),
         (m.exaggeration("x", 1.0, significant="none"), "no replicate has none"),
         (m.specificity("flag", effect="always"), "no replicate is without always"),
-        (m.area_under_curve("x", effect="always"), "all replicates have the same always"),
         (m.correlation("x", "always"), "one of the two columns has no spread"),
     ],
 )

@@ -127,7 +127,7 @@ def test_contrasts_of_normal_values_have_none():
 
 
 @pytest.mark.parametrize("n", [100, 1000])
-def test_paired_correlations_and_areas_have_their_own_error(n):
+def test_paired_correlations_have_their_own_error(n):
     """Half the width is 1.96 errors, and common random numbers gain."""
     x, y, more = normals(n), normals(n, 2), normals(n, 3)
     y = x + y
@@ -140,17 +140,6 @@ def test_paired_correlations_and_areas_have_their_own_error(n):
     truth = np.sqrt(1 / 2) - np.sqrt(1 / (2 + 0.05**2))
     least = 0.9 - critical_z() * np.sqrt(0.09 / N_STUDIES)
     assert covers(found, truth) >= least
-
-
-def test_paired_areas_of_scores_alike_cover_and_are_short():
-    n = 1000
-    effect = np.broadcast_to(np.arange(n)[:, None] < n // 2, (n, N_STUDIES))
-    score = normals(n) + 3 * effect
-    area = m.area_under_curve("s", effect="e")
-    other = 0.95 * normals(n) + np.sqrt(1 - 0.95**2) * normals(n, 2) + 3 * effect
-    found = m.paired(area, {"s": score, "e": effect}, {"s": other, "e": effect})
-    assert np.median((found.upper - found.lower) / 2 / found.mcse) < 2.1
-    assert covers(found, 0.0) >= 0.9 - critical_z() * np.sqrt(0.09 / N_STUDIES)
 
 
 # ---------------------------------------------------------------- measures that count no events
@@ -214,10 +203,6 @@ QUIET = {
     "power": (m.power("r"), lambda n: {"r": normals(n) < special.ndtri(min(0.5, 10 / n))}),
     "mean of flags": (
         m.mean("r"), lambda n: {"r": normals(n) < special.ndtri(min(0.5, 10 / n))},
-    ),
-    "area": (
-        m.area_under_curve("x", effect="e"),
-        lambda n: {"x": normals(n), "e": normals(n, 2) > 0},
     ),
 }  # fmt: skip
 
