@@ -78,7 +78,7 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     """Square panels, and the figure height that fills the page width; in inches."""
     n_columns, n_rows = panel_grid(rows)
     side = min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / n_columns, 3.6)
-    height = n_rows * (side + 0.25 * ("rows" not in rows)) + 1.2  # with the titles of panels
+    height = n_rows * (side + 0.25 * ("rows" not in rows)) + 1.2  # titles of panels included
     return p9.theme(
         aspect_ratio=1, figure_size=(theme.FULL_WIDTH, min(max(height, 2.6), theme.TALLEST))
     )
