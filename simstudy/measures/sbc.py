@@ -5,6 +5,7 @@ the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and oth
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
     Cook, Gelman and Rubin (2006), J. Comput. Graph. Stat. 15, 675-692. Talts and others (2018),
     arXiv 1804.06788. Cochran (1954), Biometrics 10, 417-451, for five in each bin.
     """
-    if isinstance(n_draws, bool) or not isinstance(n_draws, int) or n_draws < 1:
+    if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
         raise DesignError(
             f"n_draws={in_one_line(repr(n_draws))} is not a number of draws. Give 1 or more."
         )
@@ -66,7 +67,7 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
         name=name,
         formula=Formula("chi-square p-value of uniform ranks", "none: it is not an estimate"),
         reads=(rank,),
-        n_draws=n_draws,
+        n_draws=int(n_draws),
     )
 
 
