@@ -78,7 +78,6 @@ def laws(n: int) -> Iterator[Law]:
 
 
 CENTRED = 1.5  # half width of intervals, in standard deviations
-SHIFT = 0.8  # of scores with an effect, in interquartile ranges
 
 
 def drawn(law: Law, n: int, n_studies: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -101,20 +100,10 @@ def drawn(law: Law, n: int, n_studies: int, rng: np.random.Generator) -> dict[st
         "r2": u < np.where(effect, 0.95 * law.with_effect, law.without),
         "p": p,
         "event": rng.random((n, n_studies)) < p,
-        "score": x + _shift(law) * effect,
-        "score2": x + _shift(law) * effect + 0.3 * (x2 - x) * _continuous(law),
         "xw": law.of(moved + 1),
         "hit": law.of(moved + 1) > law.quantile(0.9),
         "w": np.exp(-(moved + 1) + 0.5),
     }  # fmt: skip
-
-
-def _continuous(law: Law) -> bool:
-    return law.name != "binomial"
-
-
-def _shift(law: Law) -> float:
-    return SHIFT * (law.quantile(0.75) - law.quantile(0.25)) * _continuous(law)
 
 
 def _score_above_miss(law: Law) -> float:
@@ -129,13 +118,6 @@ def _outliers(law: Law) -> float:
     at = order[np.searchsorted(np.cumsum(WEIGHTS[order]), 0.5)]
     limit = 3 * 1.4826 * abs(x[at] - middle)
     return law.mean(lambda x: np.abs(x - middle) > limit) if limit else np.nan
-
-
-def _area(law: Law) -> float:
-    x = law.values
-    order = np.argsort(x, kind="stable")
-    share = np.interp(x + _shift(law), x[order], np.cumsum(WEIGHTS[order]))
-    return float(WEIGHTS @ share) if _continuous(law) else 0.5
 
 
 Columns = dict[str, np.ndarray]
@@ -154,28 +136,12 @@ def rows() -> list[Row]:
     def size(law: Law) -> float:
         return law.mean(np.abs)
 
-    power, area = m.power("reject"), m.area_under_curve("score", effect="effect")
+    power = m.power("reject")
     smooth = m.conditional(m.mean("p"), raw=m.power("event"), name="conditional")
     rates = [
         (power, lambda law: (law.with_effect + law.without) / 2),
         (m.sensitivity("reject", effect="effect"), lambda law: law.with_effect),
         (m.specificity("reject", effect="effect"), lambda law: 1 - law.without),
-        (
-            m.positive_predictive_value("reject", effect="effect"),
-            lambda law: law.with_effect / (law.with_effect + law.without),
-        ),
-        (
-            m.negative_predictive_value("reject", effect="effect"),
-            lambda law: (1 - law.without) / (2 - law.with_effect - law.without),
-        ),
-        (
-            m.positive_likelihood_ratio("reject", effect="effect"),
-            lambda law: law.with_effect / law.without,
-        ),
-        (
-            m.negative_likelihood_ratio("reject", effect="effect"),
-            lambda law: (1 - law.with_effect) / (1 - law.without),
-        ),
     ]
     return [
         plain(m.mean("x"), Law.mean, "mean"),
@@ -215,7 +181,6 @@ def rows() -> list[Row]:
         plain(m.interval_score("lower", "upper", "mean"), _score_above_miss),
         *(plain(measure, truth) for measure, truth in rates),
         plain(m.exaggeration("x", 1.0, significant="effect"), size),
-        plain(area, _area),
         plain(m.weighted_mean("xw", weight="w", name="weighted_mean"), Law.mean),
         plain(
             m.weighted_proportion("hit", weight="w", name="weighted_proportion"),
@@ -227,16 +192,16 @@ def rows() -> list[Row]:
         plain(smooth, lambda law: law.mean(lambda x: -np.expm1(-np.abs(x) / 4))),
         *(
             (f"paired {name}", lambda c, of=of: _paired(*of, c), truth)
-            for name, of, truth in _contrasts(area, rms)
+            for name, of, truth in _contrasts(rms)
         ),
     ]
 
 
-def _contrasts(area: m.Measure, rms: Callable[[Law], float]) -> list[tuple[str, tuple, Callable]]:
+def _contrasts(rms: Callable[[Law], float]) -> list[tuple[str, tuple, Callable]]:
     def rms_of_mean(law: Law) -> float:
         return float(np.sqrt(law.sd**2 / 2 + law.mean() ** 2))
 
-    of_x, of_reject, of_score = ("x", "y"), ("reject", "r2"), ("score", "score2")
+    of_x, of_reject = ("x", "y"), ("reject", "r2")
     return [
         ("mean", (m.mean("x"), "x", of_x, "difference"), lambda _: 0.0),
         ("rmse", (m.rmse("x", 0.0), "x", of_x, "difference"),
@@ -246,7 +211,6 @@ def _contrasts(area: m.Measure, rms: Callable[[Law], float]) -> list[tuple[str, 
         ("correlation", (m.correlation("x", "control"), "x", of_x, "difference"), None),
         ("power", (m.power("reject"), "reject", of_reject, "difference"),
          lambda law: 0.025 * law.with_effect),
-        ("area_under_curve", (area, "score", of_score, "difference"), None),
     ]  # fmt: skip
 
 

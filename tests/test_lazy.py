@@ -7,7 +7,6 @@ import pytest
 import scipy
 
 import simstudy
-from simstudy import figures
 from simstudy.documents.stats import two_stage
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
@@ -38,10 +37,9 @@ def test_the_fingerprint_has_the_version_of_a_library_that_is_late():
 
 
 # ---------------------------------------------------------------- names of packages
-@pytest.mark.parametrize("package", [simstudy, figures], ids=lambda package: package.__name__)
-def test_a_package_offers_what_it_lists_and_nothing_else(package):
-    for name in package.__all__:
-        assert getattr(package, name).__module__.startswith(("simstudy.", "collections.abc")), name
-    assert set(package.__all__) <= set(dir(package))
-    with pytest.raises(AttributeError, match=f"'{package.__name__}' has no attribute 'pie_chart'"):
-        _ = package.pie_chart
+def test_the_package_offers_what_it_lists_and_nothing_else():
+    for name in simstudy.__all__:
+        assert getattr(simstudy, name).__module__.startswith(("simstudy.", "collections.abc")), name
+    assert set(simstudy.__all__) <= set(dir(simstudy))
+    with pytest.raises(AttributeError, match="'simstudy' has no attribute 'pie_chart'"):
+        _ = simstudy.pie_chart

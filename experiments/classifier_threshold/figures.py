@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._law_histogram import counts_with_law, law_histogram
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
@@ -17,11 +18,9 @@ from simstudy.documents.stats.thresholds import METHODS, N_SHOWN, n_low, order_l
 from simstudy.figures import (
     caption,
     captions,
-    counts_with_law,
     density_plot,
     dots_plot,
     in_order,
-    law_histogram,
     rows_like,
     theme,
 )

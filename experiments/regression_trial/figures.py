@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments._law_histogram import STEPS, counts_with_law, law_histogram
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
@@ -13,12 +14,10 @@ from simstudy.documents.stats.two_stage import cdf
 from simstudy.figures import (
     agreement_plot,
     captions,
-    counts_with_law,
     density_plot,
     dots_plot,
     format_mean,
     in_order,
-    law_histogram,
     theme,
 )
 from simstudy.figures.agreement import format_panel_count
@@ -66,7 +65,7 @@ def figure_3a(result: Result) -> ggplot:
         + captions.titles(
             f"Studentized, k = {trial.k:g}, n = {trial.n_test:,}, α = {trial.alpha:g}.",
             captions.dashed("critical value"),
-            captions.STEPS,
+            STEPS,
             "Theory assumes normal means with a known variance. The true risk decides whether the "
             "null is true. In the panels: rejection rate with its 95% Monte Carlo interval. Rates "
             "by the risk as printed, without the fitted intercept, are in the figure methods.",

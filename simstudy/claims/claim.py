@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, close_margin, share_between
+from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, close_limits
 from simstudy.claims.verdict import (
     DIFFERS,
     NO_DATA,
@@ -203,7 +203,7 @@ class Claim:
             return NO_DATA if math.isinf(ours.n_rep) else TOO_FEW
         if not math.isfinite(ours.mcse):
             return TOO_FEW
-        low, high = between(ours)
+        low, high = close_limits(ours)
         distance, allowed = self._distance(ours)
         if max(abs(low - self.published), abs(high - self.published)) <= allowed:
             return REPRODUCED
@@ -234,18 +234,6 @@ class Claim:
         """The distance from the published number, and the tolerance."""
         allowed = self.allowed + ROUNDING_OF_FLOATS * abs(self.published)
         return abs(ours.value - self.published), allowed
-
-
-def between(ours: Finding) -> tuple[float, float]:
-    """The interval of our value, given its Monte Carlo error.
-
-    A share (a mean of zeros and ones, recognised by its error) has an exact interval, since the
-    error is unreliable with few hits or none.
-    """
-    if ours.is_share:
-        return share_between(ours.value, ours.n_rep)
-    reach = close_margin(ours.mcse, ours.n_rep)
-    return ours.value - reach, ours.value + reach
 
 
 def _cannot(_: Any) -> Finding:

@@ -21,22 +21,20 @@ ALL_ALIKE = 1000  # equal replicates; in fewer, an event of 1% may be missed by 
 DEVIATION = "largest of {n} deviations {deviation:.4f} of {margin:.4g} allowed ({z:.2f} MCSE)"
 
 
-def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
+def mc_limit(n_compared: int = 1) -> float:
     """Compute the limit, in standard errors, for the largest of several deviations.
 
     Parameters
     ----------
     n_compared
         Number of deviations, at least 1; they may be dependent (Bonferroni).
-    false_alarm
-        Probability that one of them exceeds the limit by chance, in (0, 1).
 
     Returns
     -------
     float
-        Two-sided normal quantile at `false_alarm` over the number of deviations.
+        Two-sided normal quantile at `FALSE_ALARM` over the number of deviations.
     """
-    return -float(special.ndtri(false_alarm / (2 * n_compared)))
+    return -float(special.ndtri(FALSE_ALARM / (2 * n_compared)))
 
 
 def close_margin(mcse: float, n_rep: float = math.inf) -> float:
@@ -45,6 +43,19 @@ def close_margin(mcse: float, n_rep: float = math.inf) -> float:
     See `mc_margin`; the probability is that of `CLOSE_Z`.
     """
     return float(_reach(mcse, n_rep, float(special.ndtr(-CLOSE_Z))))
+
+
+def close_limits(ours: Finding) -> tuple[float, float]:
+    """The interval of one value, with the probability of `CLOSE_Z` on either side.
+
+    A share (a mean of zeros and ones, recognised by its error) has an exact interval, since the
+    error is unreliable with few hits or none.
+    """
+    if ours.is_share:
+        low, high = exact_limits(ours.value, ours.n_rep, float(special.ndtr(-CLOSE_Z)))
+        return float(low), float(high)
+    reach = close_margin(ours.mcse, ours.n_rep)
+    return ours.value - reach, ours.value + reach
 
 
 def mc_margin(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
@@ -74,12 +85,6 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
     limit = -special.stdtrit(np.maximum(n - 1, 1), below)
     unknown = (n < 2) | ((error == 0) & (n < ALL_ALIKE))
     return np.where(unknown, math.inf, np.where(error == 0, 0.0, error * limit))[()]
-
-
-def share_between(estimate: float, n: float) -> tuple[float, float]:
-    """Exact limits of one proportion, at the probability of `CLOSE_Z`."""
-    low, high = exact_limits(estimate, n, float(special.ndtr(-CLOSE_Z)))
-    return float(low), float(high)
 
 
 def exact_limits(estimate: Any, n: Any, below: float) -> tuple[Any, Any]:

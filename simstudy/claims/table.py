@@ -9,12 +9,12 @@ from typing import Any
 from simstudy.claims.claim import Claim, Uncheckable
 from simstudy.claims.verdict import (
     DIFFERS,
+    IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
     Finding,
-    combine_verdicts,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError, describe
 from simstudy.lazy import pd
@@ -84,9 +84,11 @@ def _of_intended(claim: Claim, result: Any, detail: str, verdict: str) -> dict[s
     meant = claim.about_intended()
     ours, on_meant = _judged(meant, meant.reproduce, result)
     text = f"{claim.intended.name}: {ours.detail}" if on_meant not in (REPRODUCED, DIFFERS) else ""
+    if verdict == REPRODUCED:
+        verdict = IN_PRINT_ONLY if on_meant == DIFFERS else on_meant
     return {
         "detail": "; ".join(filter(None, [detail, text])),
-        "verdict": combine_verdicts(verdict, on_meant),
+        "verdict": verdict,
         "right_name": claim.intended.name,
         "right_published": float(meant.published),
         "right_value": ours.value,

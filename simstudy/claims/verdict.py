@@ -89,21 +89,6 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, as_expected: bool = Tr
     return ", ".join(parts) + f"; {n_unexpected:,} unexpected" * (n_unexpected > 0)
 
 
-def combine_verdicts(printed: str, intended: str) -> str:
-    """The verdict on a claim with an intended quantity.
-
-    Parameters
-    ----------
-    printed
-        The verdict on what is printed.
-    intended
-        The verdict on the intended quantity. It matters only if the printed number is reproduced.
-    """
-    if printed != REPRODUCED:
-        return printed
-    return IN_PRINT_ONLY if intended == DIFFERS else intended
-
-
 # ---------------------------------------------------------------- our value
 class Finding(NamedTuple):
     """Our value of a claimed number, with its Monte Carlo error.

@@ -3,37 +3,22 @@
 Plotting libraries are imported when the first figure is drawn.
 """
 
-from simstudy.figures.agreement import agreement_plot, format_mean
-from simstudy.figures.captions import caption
-from simstudy.figures.curves import measure_curves
-from simstudy.figures.distributions import counts_with_law, density_plot, law_histogram, rank_plot
-from simstudy.figures.dots import dots_plot, trade_off_plot
-from simstudy.figures.estimate_plots import errors_plot, estimates_plot, zip_plot
-from simstudy.figures.frame import in_order, rows_like, with_labels
-from simstudy.figures.nested_loop import nested_loop_plot
-from simstudy.figures.save import SavedFigure, save_figure
-from simstudy.figures.theme import colors_of, theme_study
-
-__all__ = [
-    "SavedFigure",
-    "agreement_plot",
-    "caption",
-    "colors_of",
-    "counts_with_law",
-    "density_plot",
-    "dots_plot",
-    "errors_plot",
-    "estimates_plot",
-    "format_mean",
-    "in_order",
-    "law_histogram",
-    "measure_curves",
-    "nested_loop_plot",
-    "rank_plot",
-    "rows_like",
-    "save_figure",
-    "theme_study",
-    "trade_off_plot",
-    "with_labels",
-    "zip_plot",
-]
+from simstudy.figures.agreement import agreement_plot as agreement_plot
+from simstudy.figures.agreement import format_mean as format_mean
+from simstudy.figures.captions import caption as caption
+from simstudy.figures.curves import measure_curves as measure_curves
+from simstudy.figures.distributions import density_plot as density_plot
+from simstudy.figures.distributions import rank_plot as rank_plot
+from simstudy.figures.dots import dots_plot as dots_plot
+from simstudy.figures.dots import trade_off_plot as trade_off_plot
+from simstudy.figures.estimate_plots import errors_plot as errors_plot
+from simstudy.figures.estimate_plots import estimates_plot as estimates_plot
+from simstudy.figures.estimate_plots import zip_plot as zip_plot
+from simstudy.figures.frame import in_order as in_order
+from simstudy.figures.frame import rows_like as rows_like
+from simstudy.figures.frame import with_labels as with_labels
+from simstudy.figures.nested_loop import nested_loop_plot as nested_loop_plot
+from simstudy.figures.save import SavedFigure as SavedFigure
+from simstudy.figures.save import save_figure as save_figure
+from simstudy.figures.theme import colors_of as colors_of
+from simstudy.figures.theme import theme_study as theme_study

@@ -30,7 +30,6 @@ APART = "Points of one value are set apart by colour."
 JOINS = "Dotted lines only join points."
 LEVEL_MARKS = "Level marks: exact theory."
 UPRIGHT = "Vertical marks: exact theory."
-STEPS = "Theory: expected counts, with ± 2 standard deviations of a count."
 CROSSES = "Crosses: published values, with the 95% interval of their own replicates in grey."
 PARENTHESES = "In parentheses: one Monte Carlo standard error."
 PLUS_MINUS = "±: 2 Monte Carlo standard errors."
@@ -222,7 +221,7 @@ MAX_TOLD = 6  # levels that a description names
 
 
 def describe_figure(figure: Any) -> str:
-    """Describe a figure for readers who do not see it: axes, colours, panels, trends.
+    """Describe a figure for readers who do not see it: axes, colours, panels.
 
     Parameters
     ----------
@@ -243,23 +242,7 @@ def describe_figure(figure: Any) -> str:
             what = {"color": f"by {title or 'colour'}", "panel": "panels", "rows": "rows"}[role]
             parts.append(f"{what}: {named}")
     text = "; ".join(filter(None, parts))
-    trends = _trends(rows)
-    return ". ".join(filter(None, [text[:1].upper() + text[1:], trends])) + "." * bool(text)
-
-
-def _trends(rows: pd.DataFrame) -> str:
-    """From which value to which the estimates go along the axis, by colour, on average."""
-    if not {"x", "estimate"} <= set(rows.columns) or not pd.api.types.is_numeric_dtype(rows["x"]):
-        return ""
-    by_color = rows.groupby("color", observed=True) if "color" in rows else [("", rows)]
-    found = []
-    for color, some in by_color:
-        means = some.groupby("x")["estimate"].mean()
-        if len(means) > 1:
-            first, last = float(means.iloc[0]), float(means.iloc[-1])
-            verb = "rises" if last > first else "falls"
-            found.append(f"{color} {verb} from {first:.3g} to {last:.3g}".strip())
-    return ", ".join(found[:MAX_TOLD])
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _texts(figure: Any) -> list[Any]:

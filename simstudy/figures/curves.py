@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,11 @@ from simstudy.lazy import ggplot, p9, pd
 
 N_GRID = 61  # points at which a theoretical function is evaluated
 MARK = 0.085  # inches between the middles of two marks side by side
-MIN_FOR_LINE = 5  # theoretical points from which on they are joined by a line
+# Theory at categories, or at fewer points, is drawn as level marks: a line would claim values
+# between them.
+MIN_FOR_LINE = 5
+Parts = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
+"""Points to join by a dotted line; theory as a line, and as level marks."""
 
 
 def measure_curves(
@@ -101,11 +105,15 @@ def measure_curves(
     drawn = panels.with_panels(drawn, found, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
-    theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
+    if isinstance(exact, pd.DataFrame):
+        theory = _finer_theory(exact, drawn, x, mapped)
+    else:
+        theory = drawn[drawn["exact"].notna() & exact]
+    theory, drawn = _same_panels(theory, drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_dodged(rows, width * dodge, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * dodge)
-    parts = _parts(drawn, theory)
+    parts = _joined(drawable(drawn))[0], *_joined(theory, MIN_FOR_LINE)
     colored = "color" in drawn
     marks = dict.fromkeys(("color", "shape", "group"), "color") if colored else {"group": 1}
     levels = nominal_lines(drawn, nominal_levels(nominal, found))
@@ -156,15 +164,6 @@ def _with_measure_mapped(
     if len(measures) == 1 or "measure" in mapped.values() or free is None:
         return mapped
     return {**mapped, free: "measure"}
-
-
-def _theory_of(
-    exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
-) -> pd.DataFrame:
-    """The rows of the theoretical line; none if there is no theory or it is not wanted."""
-    if isinstance(exact, pd.DataFrame):
-        return _finer_theory(exact, rows, x, mapped)
-    return rows[rows["exact"].notna() & exact]
 
 
 def _on_a_grid(
@@ -231,27 +230,7 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-class _Parts(NamedTuple):
-    """Simulated points to join by a dotted line; theory as a line, and as level marks."""
-
-    simulated: pd.DataFrame
-    line: pd.DataFrame
-    marks: pd.DataFrame
-
-
-def _parts(rows: pd.DataFrame, theory: pd.DataFrame) -> _Parts:
-    """Choose the points to join; only quantities are joined.
-
-    Theory at categories, or at few points, is drawn as short level marks, since a line would claim
-    values between them.
-    """
-    simulated, _ = _joined(drawable(rows))
-    if theory.empty:
-        return _Parts(simulated, theory, theory)
-    return _Parts(simulated, *_joined(theory, MIN_FOR_LINE))
-
-
-def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[Any]:
+def _lines(rows: pd.DataFrame, parts: Parts, dodge: Any, joined: bool) -> list[Any]:
     """Dotted lines through simulated values, solid ones through exact values."""
     dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
     plain = {} if "color" in rows else {"color": BLUE}
@@ -264,11 +243,12 @@ def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[
     ]
 
 
-def _line_sentences(parts: _Parts, joined: bool, solid: str) -> list[str]:
+def _line_sentences(parts: Parts, joined: bool, solid: str) -> list[str]:
+    simulated, line, marks = parts
     return [
-        f"Solid lines: {solid}." * (not parts.line.empty),
-        f"Level marks: {solid}." * (not parts.marks.empty),
-        captions.JOINS * (joined and not parts.simulated.empty),
+        f"Solid lines: {solid}." * (not line.empty),
+        f"Level marks: {solid}." * (not marks.empty),
+        captions.JOINS * (joined and not simulated.empty),
     ]
 
 
@@ -286,8 +266,8 @@ def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
 
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Points to join by a line, and single points."""
-    if not is_number(points["x"]):
+    """Points to join by a line, and single points; only quantities are joined."""
+    if points.empty or not is_number(points["x"]):
         return points.iloc[:0], points
     group = [role for role in ("color", "panel", "rows") if role in points]
     together = points.groupby(group, observed=True)["x"] if group else points["x"]

@@ -1,9 +1,8 @@
-"""Distributions of replicates: densities, histograms with expected counts, ranks."""
+"""Distributions of replicates: densities, and histograms of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from simstudy.figures import captions
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
-from simstudy.figures.theme import BLUE, PALE, VERMILLION, colors_by, stroke_scale, theme_study
-from simstudy.lazy import ggplot, p9, pd, special
-from simstudy.measures.sbc import RankCheck, check_ranks
+from simstudy.figures.theme import BLUE, VERMILLION, colors_by, stroke_scale, theme_study
+from simstudy.lazy import ggplot, p9, pd, special, stats
+from simstudy.measures.sbc import count_ranks, p_value
 
 N_POINTS = 200  # points at which the density is evaluated
 N_BINS = 2_000  # values are binned, finer than any bandwidth, before smoothing
@@ -96,114 +95,8 @@ def _curves(values: pd.DataFrame, at_most: Mapping[str, float]) -> list[pd.DataF
         end = at_most.get(where.get("panel", ""), np.inf)
         for level, rows in in_panel.groupby("color", observed=True):
             curve = kernel_density(rows["value"].to_numpy(float), at_most=end)
-            found.append(pd.DataFrame(curve._asdict()).assign(color=level, **where))
+            found.append(curve.assign(color=level, **where))
     return found
-
-
-def counts_with_law(
-    values: Float[np.ndarray, " rep"],
-    edges: Float[np.ndarray, " edge"],
-    chance: Float[np.ndarray, " bin"],
-) -> pd.DataFrame:
-    """Counts of values by bin, with their expectation and two standard deviations of a count.
-
-    Parameters
-    ----------
-    values
-        One value per replicate; values beyond the edges are in no bin.
-    edges
-        Edges of the bins, ascending.
-    chance
-        Probability of each bin in the theoretical distribution, relative to all values.
-
-    Returns
-    -------
-    DataFrame
-        A row per bin: `left`, `right`, `count`, `expected`, `lower` and `upper`.
-    """
-    count, _ = np.histogram(values, edges)
-    expected = len(values) * chance
-    spread = 2 * np.sqrt(expected * (1 - chance))
-    return pd.DataFrame(
-        {
-            "left": edges[:-1],
-            "right": edges[1:],
-            "count": count,
-            "expected": expected,
-            "lower": np.maximum(expected - spread, 0),
-            "upper": expected + spread,
-        }
-    )
-
-
-def law_histogram(
-    bars: pd.DataFrame,
-    *,
-    x: str,
-    fill: str | None = None,
-    panel: str | None = None,
-    rows: str | None = None,
-    dashed: float | None = None,
-    say: Callable[[pd.DataFrame], str] | None = None,
-    scales: str = "free",
-) -> ggplot:
-    """Plot counts as bars, and the expected counts of a distribution as steps over them.
-
-    Parameters
-    ----------
-    bars
-        Rows returned by `counts_with_law`, for each panel.
-    x
-        Title of the horizontal axis.
-    fill
-        Column mapped to the colour of the bars, such as the decision.
-    panel, rows
-        Columns mapped to panels, and to rows of panels.
-    dashed
-        Position of a dashed line, such as a critical value or the truth.
-    say
-        Function that returns the text of a panel from its rows.
-    scales
-        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
-
-    Returns
-    -------
-    ggplot
-        The figure.
-    """
-    mapped = {"panel": panel, "rows": rows}
-    need_columns(bars, ["left", "right", "count", "expected", fill, *mapped.values()])
-    drawn = with_panels(bars, bars, {**mapped, "fill": fill})
-    ends, colored = {"xmin": "left", "xmax": "right", "ymin": 0, "ymax": "count"}, {}
-    counts: dict[str, Any] = {"labels": lambda ticks: [f"{tick:,g}" for tick in ticks]}
-    look: dict[str, Any] = {"color": "white", "size": 0.3}
-    if fill is None:
-        look["fill"] = PALE
-    else:
-        colored, look["alpha"] = {"fill": "fill"}, 0.75
-    return (
-        p9.ggplot(drawn)
-        + p9.geom_rect(p9.aes(**ends, **colored), **look)
-        + _law(drawn)
-        + ([] if dashed is None else [p9.geom_vline(xintercept=dashed, linetype="dashed")])
-        + ([p9.scale_y_continuous(expand=(0, 0, 0.06, 0), **counts)] if say is None else [])
-        + (words_in_panels(drawn, say, **counts) if say is not None else [])
-        + theme_study()
-        + facets(drawn, scales=scales, legend=False)
-        + p9.labs(x=format_name(x), y="count", caption=captions.STEPS)
-    )
-
-
-def _law(rows: pd.DataFrame) -> list[Any]:
-    middle = rows.assign(middle=(rows["left"] + rows["right"]) / 2)
-    step = p9.aes(x="left", xend="right", y="expected", yend="expected", color="law")
-    return [
-        p9.geom_linerange(
-            p9.aes(x="middle", ymin="lower", ymax="upper"), middle, color=VERMILLION, size=0.5
-        ),
-        p9.geom_segment(step, middle.assign(law="theory"), size=0.9),
-        p9.scale_color_manual({"theory": VERMILLION}, name=" "),
-    ]
 
 
 def rank_plot(
@@ -213,12 +106,11 @@ def rank_plot(
     rank: str = "rank",
     panel: str | None = None,
     rows: str | None = None,
-    level: float = 0.95,
 ) -> ggplot:
-    """Plot the distribution function of ranks minus the uniform one, with its band.
+    """Plot a histogram of ranks, with the counts that uniform ranks would have.
 
-    If the line leaves the band, ranks are not uniform. A hill (too many low ranks) means that
-    posteriors lie too high; a hill followed by a valley, that they are too narrow.
+    A hump in the middle means that posteriors are too wide, two high ends that they are too narrow,
+    and a slope that they lie too high or too low.
 
     Parameters
     ----------
@@ -230,81 +122,64 @@ def rank_plot(
         Column with the number of draws below the truth; missing ranks are ignored.
     panel, rows
         Columns mapped to panels, and to rows of panels.
-    level
-        Probability with which all differences of uniform ranks lie within the band.
 
     Returns
     -------
     ggplot
-        The figure.
+        The figure. Its bins are those of `simstudy.measures.rank_check`, whose p-value each panel
+        has as text. The band is pointwise: the count of uniform ranks in a bin, which is binomial,
+        lies in it with a probability of 95% or a little more.
 
     References
     ----------
-    Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
+    Talts and others (2018), arXiv 1804.06788.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(replicates, [rank, *mapped.values()])
     values = with_panels(pd.DataFrame({"rank": replicates[rank]}), replicates, mapped)
-    found = [
-        (where, check_ranks(of_panel["rank"].to_numpy(), n_draws, level=level))
-        for where, of_panel in by_panel(values)
-    ]
-    drawn = pd.concat(
-        [pd.DataFrame(_to_the_ends(check) | where) for where, check in found],
-        ignore_index=True,
-    ).astype({role: values[role].dtype for role in ("panel", "rows") if role in values})
+    bins = [_bins(in_panel, n_draws).assign(**where) for where, in_panel in by_panel(values)]
+    drawn = pd.concat(bins).astype({role: values[role].dtype for role in mapped if role in values})
+    place = {"xmin": "left", "xmax": "right"}
     return (
-        p9.ggplot(drawn, p9.aes("position"))
-        + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), fill=PALE, alpha=0.6)
-        + p9.geom_hline(yintercept=0, linetype="dashed", size=0.4)
-        + p9.geom_step(p9.aes(y="difference"), color=BLUE, size=0.7)
+        p9.ggplot(drawn)
+        + p9.geom_rect(p9.aes(**place, ymin=0, ymax="count"), fill=BLUE, color="white", size=0.3)
+        + p9.geom_rect(p9.aes(**place, ymin="lower", ymax="upper"), fill=VERMILLION, alpha=0.35)
+        + p9.geom_segment(
+            p9.aes(x="left", xend="right", y="expected", yend="expected"), color=VERMILLION
+        )
         + words_in_panels(drawn, _panel_text)
         + theme_study()
         + facets(drawn, legend=False)
         + p9.labs(
-            x=f"rank of the truth among {n_draws:,} draws, as a share",
-            y="distribution function less the uniform one",
+            x=f"rank of the truth among {n_draws:,} draws",
+            y="count",
             caption=captions.caption(
-                f"Band: all differences of uniform ranks together, in {level:.0%} of studies.",
-                captions.dashed("uniform ranks"),
-                "In the panels: p, exact, of uniform ranks.",
+                "Band: the count of a bin, for uniform ranks, in 95% of studies.",
+                "In the panels: chi-square p-value of uniform ranks.",
             ),
         )
-    )  # fmt: skip
+    )
 
 
-def _to_the_ends(check: RankCheck) -> dict[str, Any]:
-    """The lines of a check at its positions, and at 0 and 1, where the functions are equal."""
-    lines = {name: np.r_[0, getattr(check, name), 0] for name in ("difference", "lower", "upper")}
-    position = np.r_[0, check.position, 1]
-    return lines | {"position": position, "p_value": check.p_value, "n_rep": check.n_rep}
+def _bins(values: pd.DataFrame, n_draws: int) -> pd.DataFrame:
+    """The bins of the ranks of a panel: ends, counts, and what uniform ranks would have."""
+    ranks = values["rank"].to_numpy(dtype=float)
+    count, width = count_ranks(ranks, n_draws)
+    ends, n, chance = np.cumsum([0, *width]) - 0.5, count.sum(), width / (n_draws + 1)
+    found = {"left": ends[:-1], "right": ends[1:], "count": count, "expected": n * chance}
+    limits = stats.binom.interval(0.95, n, chance)
+    found |= dict(zip(("lower", "upper"), limits, strict=True))
+    return pd.DataFrame(found).assign(p_value=p_value(ranks, n_draws))
 
 
-def _panel_text(rows: pd.DataFrame) -> str:
-    p_value, n_rep = rows["p_value"].iloc[0], int(rows["n_rep"].iloc[0])
-    return f"p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.2g}'}, {n_rep:,} ranks"
+def _panel_text(bins: pd.DataFrame) -> str:
+    p, n_rep = bins["p_value"].iloc[0], bins["count"].sum()
+    if np.isnan(p):
+        return f"{n_rep:,} ranks"
+    return f"p {'< 0.0001' if p < 1e-4 else f'= {p:.2g}'}, {n_rep:,} ranks"
 
 
-class Density(NamedTuple):
-    """A density at some points, with its Monte Carlo error.
-
-    Attributes
-    ----------
-    value : float array (place,)
-        Points at which the density is evaluated.
-    density : float array (place,)
-        Density at these points.
-    lower, upper : float array (place,)
-        Density minus and plus two standard errors.
-    """
-
-    value: Float[np.ndarray, " place"]
-    density: Float[np.ndarray, " place"]
-    lower: Float[np.ndarray, " place"]
-    upper: Float[np.ndarray, " place"]
-
-
-def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> Density:
+def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> pd.DataFrame:
     """Estimate a density with a Gaussian kernel, with two Monte Carlo standard errors either side.
 
     The bandwidth h is Silverman's (1986, equation 3.31). Near a bound the kernel is a local linear
@@ -322,8 +197,9 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
 
     Returns
     -------
-    Density
-        Density at 200 points, not below 0.
+    DataFrame
+        The density at 200 points, not below 0: `value`, `density`, and `lower` and `upper`, which
+        are two standard errors from it.
 
     Raises
     ------
@@ -344,7 +220,8 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
     mean, moment = _smoothed(values, place, width)
     density = np.maximum(constant * mean + slope * moment, 0)
     half = 2 * np.sqrt(density * squared / (len(values) * width))
-    return Density(place, density, np.maximum(density - half, 0), density + half)
+    limits = {"lower": np.maximum(density - half, 0), "upper": density + half}
+    return pd.DataFrame({"value": place, "density": density, **limits})
 
 
 def _kernel_before(room: Float[np.ndarray, " place"]) -> Float[np.ndarray, "3 place"]:

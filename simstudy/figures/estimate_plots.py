@@ -41,8 +41,6 @@ def estimates_plot(
     truth: str | float | None = None,
     panel: str | None = None,
     rows: str | None = None,
-    colors: Mapping[str, str] | None = None,
-    most: int = MAX_POINTS,
 ) -> ggplot:
     """Plot each estimate as a point, with methods side by side and the mean of each.
 
@@ -58,23 +56,19 @@ def estimates_plot(
         True value: a column with one value in each panel, or a number; drawn as a dashed line.
     panel, rows
         Columns mapped to panels, and to rows of panels.
-    colors
-        Colour for each method, the same in all figures of a study.
-    most
-        Greatest number of points of a method in a panel: the first replicates. The five smallest
-        and the five largest of all are added, so that outliers are visible. Means use all
-        replicates.
 
     Returns
     -------
     ggplot
-        The figure. Values that are missing or not finite are not drawn; the caption counts them.
+        The figure. Of many replicates the first 500 of a method in a panel are drawn, and the five
+        smallest and largest of all, so that outliers are visible. Means use all replicates. Values
+        that are missing or not finite are not drawn; the caption counts them.
     """
     mapped = {"panel": panel, "rows": rows, "color": method}
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
-    shown = _first_and_outermost(drawn, ["value"], most)
+    shown = _first_and_outermost(drawn, ["value"])
     levels = drawn["color"].cat.categories
     return (
         p9.ggplot(shown.assign(place=_places(shown)), p9.aes("place", "value", color="color"))
@@ -84,7 +78,7 @@ def estimates_plot(
         + p9.scale_x_continuous(
             breaks=list(range(len(levels))), labels=list(levels), expand=(0, 0.2)
         )
-        + _colors(drawn, replicates, method, colors)
+        + _colors(drawn, replicates, method)
         + theme_study()
         + _upright_labels(drawn, method)
         + facets(drawn, legend=False)
@@ -108,8 +102,6 @@ def errors_plot(
     method: str | None = None,
     truth: str | float | None = None,
     rows: str | None = None,
-    colors: Mapping[str, str] | None = None,
-    most: int = MAX_POINTS,
 ) -> ggplot:
     """Plot the standard error of each replicate against its estimate, a panel for each method.
 
@@ -125,23 +117,20 @@ def errors_plot(
         True value: a column with one value in each row of panels, or a number.
     rows
         Column mapped to rows of panels.
-    colors
-        Colour for each method, the same in all figures of a study.
-    most
-        Greatest number of points in a panel: the first replicates. Those with the five smallest and
-        largest values of either column are added. Lines use all replicates.
 
     Returns
     -------
     ggplot
         The figure. The dashed line is the standard deviation of all estimates of a panel, which
-        standard errors estimate. The grey line is the root mean square of the standard errors.
+        standard errors estimate. The grey line is the root mean square of the standard errors. Of
+        many replicates the first 500 of a panel are drawn, and those with the five smallest and
+        largest values of either column. Lines use all replicates.
     """
     mapped = {"panel": method, "rows": rows, "color": method}
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
-    shown = _first_and_outermost(drawn, ["value", "error"], most)
+    shown = _first_and_outermost(drawn, ["value", "error"])
     spreads = _spread_and_model_se(drawn)
     return (
         p9.ggplot(shown, p9.aes("value", "error", color="color"))
@@ -151,7 +140,7 @@ def errors_plot(
         + p9.geom_hline(
             p9.aes(yintercept="spread"), spreads, linetype="dashed", color=INK, size=0.6
         )
-        + _colors(drawn, replicates, method, colors)
+        + _colors(drawn, replicates, method)
         + theme_study()
         + facets(drawn, legend=False)
         + p9.labs(
@@ -234,10 +223,10 @@ def _groups_of(rows: pd.DataFrame) -> list[str]:
     return [*_panels_of(rows), "color"]
 
 
-def _first_and_outermost(rows: pd.DataFrame, values: list[str], most: int) -> pd.DataFrame:
+def _first_and_outermost(rows: pd.DataFrame, values: list[str]) -> pd.DataFrame:
     """The first rows and the most extreme ones of each method in a panel."""
     groups = rows.groupby(_groups_of(rows), observed=True)
-    keep = groups.cumcount() < most
+    keep = groups.cumcount() < MAX_POINTS
     for value in values:
         rank = groups[value].rank(method="first")
         keep |= (rank <= 5) | (rank > groups[value].transform("size") - 5)
@@ -299,20 +288,14 @@ def _spread_and_model_se(rows: pd.DataFrame) -> pd.DataFrame:
     return spreads.assign(model_se=np.sqrt(spreads["model_se"]))
 
 
-def _colors(
-    rows: pd.DataFrame,
-    replicates: pd.DataFrame,
-    method: str | None,
-    colors: Mapping[str, str] | None,
-) -> list[Any]:
+def _colors(rows: pd.DataFrame, replicates: pd.DataFrame, method: str | None) -> list[Any]:
     """Colours by method without a legend; a single colour if there are too many methods."""
     levels = rows["color"]
     names = [str(name) for name in levels.cat.categories]
-    if colors is None and len(names) > len(OKABE_ITO):
+    if len(names) > len(OKABE_ITO):
         return [p9.scale_color_manual(dict.fromkeys(names, BLUE), limits=names)]
-    column = method or "method"
     is_quantity = method is not None and is_number(replicates[method])
-    return color_scales(levels, column, is_quantity=is_quantity, colors=colors)[:1]
+    return color_scales(levels, method or "method", is_quantity=is_quantity)[:1]
 
 
 def _upright_labels(rows: pd.DataFrame, method: str | None) -> list[Any]:
@@ -328,11 +311,10 @@ def zip_plot(
     std_error: str | None = None,
     lower: str | None = None,
     upper: str | None = None,
-    truth: str | float | None = None,
+    truth: str | float,
     level: float = 0.95,
     method: str | None = None,
     rows: str | None = None,
-    most: int = MAX_INTERVALS,
 ) -> ggplot:
     """Plot intervals stacked and ordered by how far they miss, the worst on top.
 
@@ -348,22 +330,20 @@ def zip_plot(
     lower, upper
         Columns of the limits of the intervals.
     truth
-        True value: a column or a number. Default: the mean of a panel's estimates, which gives
-        bias-eliminated coverage.
+        True value: a column or a number.
     level
         Nominal coverage, in (0, 1), drawn as a dashed line.
     method, rows
         Columns mapped to panels, and to rows of panels.
-    most
-        Greatest number of intervals drawn in a panel, evenly spaced in their order; all are ranked
-        and counted.
 
     Returns
     -------
     ggplot
         Each interval minus the truth, at the height of its rank. Intervals are ranked by the
         distance of the truth from the estimate, in units of the half-width on that side: 1 is the
-        limit. The colour therefore changes at the coverage, which each panel also has as text.
+        limit. The colour therefore changes at the coverage, which each panel also has as text. Of
+        many intervals at most 400 are drawn in a panel, evenly spaced in their order; all are
+        ranked and counted.
     """
     mapped = {"panel": method, "rows": rows}
     critical_value(level)
@@ -373,9 +353,9 @@ def zip_plot(
     if std_error is not None:
         half = critical_value(level) * drawn["error"]
         drawn = drawn.assign(low=drawn["value"] - half, high=drawn["value"] + half)
-    drawn = _ranked(_less_truth(drawn, replicates, truth))
+    drawn = _ranked(_less_truth(drawn, truth_of(replicates, truth).loc[drawn.index]))
     fullest = max(len(of_panel) for _, of_panel in by_panel(drawn))
-    shown = drawn[drawn["place"] % -(-fullest // most) == 0]
+    shown = drawn[drawn["place"] % -(-fullest // MAX_INTERVALS) == 0]
     return (
         p9.ggplot(shown, p9.aes("low", "centile", xend="high", yend="centile", color="end"))
         + p9.geom_segment(size=0.45, alpha=0.8)
@@ -386,7 +366,7 @@ def zip_plot(
         + theme_study()
         + facets(drawn)
         + p9.labs(
-            x=f"{format_name(estimate)} less {'its mean' if truth is None else 'the truth'}",
+            x=f"{format_name(estimate)} less the truth",
             y="intervals that miss by less, %",
             caption=captions.caption(
                 captions.dashed(),
@@ -409,9 +389,7 @@ def _limit_columns(std_error: str | None, lower: str | None, upper: str | None) 
     )
 
 
-def _less_truth(
-    rows: pd.DataFrame, replicates: pd.DataFrame, truth: str | float | None
-) -> pd.DataFrame:
+def _less_truth(rows: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
     """Estimates and limits minus the truth."""
     crossed = rows["low"] > rows["high"]
     if crossed.any():
@@ -420,13 +398,7 @@ def _less_truth(
             "nothing. Exchange the columns, take negative standard errors out, or return NaN where "
             "a method has no interval."
         )
-    if truth is None:
-        where = [role for role in ("panel", "rows") if role in rows]
-        groups = rows.groupby(where, observed=True)["value"] if where else rows["value"]
-        center = groups.transform("mean") if where else rows["value"].mean()
-    else:
-        center = truth_of(replicates, truth).loc[rows.index]
-    moved = {name: rows[name] - center for name in ("value", "low", "high")}
+    moved = {name: rows[name] - truth for name in ("value", "low", "high")}
     kept: pd.DataFrame = rows.assign(**moved).dropna(subset=["value"])
     return kept
 

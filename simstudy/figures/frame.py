@@ -151,16 +151,13 @@ def check_no_hidden_rows(
         f"{c} ({n} levels)" for c, n in levels.items() if (there[c].nunique(dropna=False) > 1).any()
     ]
     given = ", ".join(f"{role}={c!r}" for role, c in fixed.items() if c is not None) or "nothing"
-    raise FigureError(
-        f"{hidden} point{'s' * (hidden > 1)} would be drawn over others: "
-        + (
+    why = f"rows are repeated with {given}, and no factor distinguishes them. Drop them first."
+    if differing:
+        why = (
             f"rows still differ in {' and '.join(differing)} once {given} are fixed. Filter to one "
             "level, or map that factor too (color, panel or rows where the figure has them)."
-            if differing
-            else f"rows are repeated with {given}, and no factor distinguishes them, "
-            "so the figure would show one result and hide another. Drop the repeated rows first."
         )
-    )
+    raise FigureError(f"{hidden} point{'s' * (hidden > 1)} would be drawn over others: {why}")
 
 
 def is_number(values: pd.Series) -> bool:

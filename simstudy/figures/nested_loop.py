@@ -29,7 +29,6 @@ from simstudy.lazy import ggplot, p9, pd
 DASHED = {"linetype": "dashed", "color": theme.MUTED}
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
 CROWDED = 80  # scenarios; lines are thinner if there are more
-MAX_NAMED = 12  # levels; only some are named if there are more
 GAP = 0.09  # room above each factor's steps for its name, as a share of the measure's range
 
 
@@ -194,17 +193,10 @@ def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float])
     levels = scenarios[f"factor_{i}"].cat
     raised = levels.codes / max(len(levels.categories) - 1, 1)
     rows = scenarios[["scenario"]].assign(level=floor + raised * BAND * height)
-    words = f"{format_name(name)}: {_named(list(levels.categories))}"
+    words = f"{format_name(name)}: {', '.join(levels.categories)}"
     return staircase(rows, "level").assign(
         factor=name, words=words, run=name, name_at=floor + (BAND + 0.015) * height
     )
-
-
-def _named(levels: list[str]) -> str:
-    """The levels of a factor, or the first and last if they do not fit."""
-    if len(levels) <= MAX_NAMED:
-        return ", ".join(levels)
-    return f"{levels[0]}, {levels[1]}, ..., {levels[-1]} ({len(levels)} levels)"
 
 
 def _factor_steps(steps: pd.DataFrame) -> list[Any]:

@@ -76,22 +76,12 @@ def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
 
 def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     """Square panels, and the figure height that fills the page width; in inches."""
-    _, n_rows = panel_grid(rows)
-    side = _side(rows, legend)
-    height = n_rows * (side + _strip(rows)) + 1.2
+    n_columns, n_rows = panel_grid(rows)
+    side = min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / n_columns, 3.6)
+    height = n_rows * (side + 0.25 * ("rows" not in rows)) + 1.2  # titles of panels included
     return p9.theme(
         aspect_ratio=1, figure_size=(theme.FULL_WIDTH, min(max(height, 2.6), theme.TALLEST))
     )
-
-
-def _side(rows: pd.DataFrame, legend: bool) -> float:
-    """The side of square panels that fill the page width, in inches."""
-    return min((theme.FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)
-
-
-def _strip(rows: pd.DataFrame) -> float:
-    """The height of panel titles, in inches."""
-    return 0.25 * ("rows" not in rows)
 
 
 def words_in_empty_panels(rows: pd.DataFrame) -> list[Any]:

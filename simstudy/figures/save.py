@@ -60,7 +60,6 @@ def save_figure(
     name: str,
     *,
     dpi: int = 200,
-    size: tuple[float, float] | None = None,
     pdf: bool = False,
 ) -> SavedFigure:
     """Write `<name>.png` and `<name>.svg`, byte for byte the same for the same figure.
@@ -71,6 +70,8 @@ def save_figure(
     ----------
     figure
         A plotnine ggplot, a composition of them, or a matplotlib Figure or Axes; none is changed.
+        The size of a ggplot, such as `+ plotnine.theme(figure_size=(3.4, 3))` for one of two
+        columns, is limited to a page's text, 6.5 by 9 inches, and its caption is wrapped to it.
     folder
         Folder of the files; created if it does not exist.
     name
@@ -80,10 +81,6 @@ def save_figure(
         Pixels per inch of the PNG, and of layers that are too dense for an SVG. If marks would take
         more than 400 kB (about 500 points or 2,500 segments), the densest layers are stored as
         pixels within the SVG. Text, axes and the other layers stay vectors.
-    size
-        Width and height of a ggplot in inches, such as (3.4, 3) for one of two columns. Default:
-        those of the figure. Both are limited to a page's text, 6.5 by 9. Text keeps its size in
-        points, and the caption is wrapped to the width.
     pdf
         Whether to write `<name>.pdf` too, with fonts embedded as TrueType.
 
@@ -95,7 +92,7 @@ def save_figure(
     check_file_name(name, "figure", FigureError)
     endings = [ending for ending in METADATA if pdf or ending != "pdf"]
     paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in endings]
-    for path, content in zip(paths, _contents(printed(figure, size), endings, dpi), strict=True):
+    for path, content in zip(paths, _contents(printed(figure), endings, dpi), strict=True):
         write_bytes(path, content)
     return SavedFigure(*paths)
 
@@ -172,18 +169,12 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
 
 
-def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
-    """A ggplot at its printed size in inches, with its caption wrapped; of an Axes its figure.
-
-    Parameters
-    ----------
-    size
-        Width, at most that of a page's text, and height. Default: those of the plot.
-    """
+def printed(plot: Any) -> Any:
+    """A ggplot at its printed size in inches, with its caption wrapped; of an Axes its figure."""
     if not isinstance(plot, p9.ggplot):
         axes = getattr(sys.modules.get("matplotlib.axes"), "Axes", ())
         return plot.get_figure() if isinstance(plot, axes) else plot  # seaborn returns Axes
-    own_width, height = size or plot.theme.getp("figure_size")
+    own_width, height = plot.theme.getp("figure_size")
     width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")
     return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)

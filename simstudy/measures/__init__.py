@@ -34,11 +34,6 @@ Tests
     exaggeration                  how much too large significant estimates are
     sensitivity                   power; a column marks replicates with an effect
     specificity                   share of replicates without an effect that do not reject
-    positive_predictive_value     share of rejections with an effect
-    negative_predictive_value     share of non-rejections without an effect
-    positive_likelihood_ratio     rejection rate with an effect over that without
-    negative_likelihood_ratio     non-rejection rate with an effect over that without
-    area_under_curve              how well a score tells effects from none
 
 Any column
     mean                          mean of a column
@@ -68,7 +63,7 @@ Comparisons, and policies for failures
 
 Building blocks
     Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
-    StudentInterval, WilsonInterval, ScaledInterval, RatioInterval
+    StudentInterval, WilsonInterval, ScaledInterval
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
@@ -79,7 +74,6 @@ contrasted on common data.
 
 from types import ModuleType
 
-from simstudy.measures.association import area_under_curve as area_under_curve
 from simstudy.measures.association import correlation as correlation
 from simstudy.measures.bootstrapped import bootstrapped as bootstrapped
 from simstudy.measures.columns import Columns as Columns
@@ -112,7 +106,6 @@ from simstudy.measures.estimation import run_time as run_time
 from simstudy.measures.estimation import standardised_bias as standardised_bias
 from simstudy.measures.estimation import variance as variance
 from simstudy.measures.intervals import Interval as Interval
-from simstudy.measures.intervals import RatioInterval as RatioInterval
 from simstudy.measures.intervals import ScaledInterval as ScaledInterval
 from simstudy.measures.intervals import StudentInterval as StudentInterval
 from simstudy.measures.intervals import WilsonInterval as WilsonInterval
@@ -131,11 +124,7 @@ from simstudy.measures.quantiles import quantile as quantile
 from simstudy.measures.sbc import rank_check as rank_check
 from simstudy.measures.testing import convergence_rate as convergence_rate
 from simstudy.measures.testing import exaggeration as exaggeration
-from simstudy.measures.testing import negative_likelihood_ratio as negative_likelihood_ratio
-from simstudy.measures.testing import negative_predictive_value as negative_predictive_value
 from simstudy.measures.testing import non_rejection_rate as non_rejection_rate
-from simstudy.measures.testing import positive_likelihood_ratio as positive_likelihood_ratio
-from simstudy.measures.testing import positive_predictive_value as positive_predictive_value
 from simstudy.measures.testing import power as power
 from simstudy.measures.testing import rejection_rate as rejection_rate
 from simstudy.measures.testing import sensitivity as sensitivity

@@ -120,7 +120,7 @@ def _with_one_more(
     each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
         more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
-    return more if measure.interval.adds_event else np.where(mcse == 0, more, mcse)
+    return more if measure.interval.is_proportion else np.where(mcse == 0, more, mcse)
 
 
 def _ratio_of_pairs(

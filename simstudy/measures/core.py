@@ -204,8 +204,7 @@ class Measure(ABC):
         Kind of interval. `StudentInterval(low, high)`: estimate plus and minus quantiles of
         Student's t times the MCSE, within the values that the measure can have.
         `WilsonInterval()`: for proportions. `ScaledInterval(low, high)`: Wilson's interval of the
-        relative position between two ends. `RatioInterval()`: from Wilson's intervals of two
-        proportions.
+        relative position between two ends.
     min_rep
         Least number of replicates for an MCSE, at least 2.
     axes

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError, in_one_line, nearest
+from simstudy.errors import StudyError, nearest
 from simstudy.measures.columns import (
     RELATIVE_ROUNDING,
     Columns,
@@ -602,7 +602,7 @@ def relative_precision(
     Raises
     ------
     DesignError
-        If an option has a value that does not exist.
+        If `mcse` is neither "influence" nor "normal".
 
     Notes
     -----
@@ -611,12 +611,6 @@ def relative_precision(
     that two methods share cancels.
     """
     check_mcse_method(mcse)
-    for what, given in (("axis", axis), ("reference", reference)):
-        if isinstance(given, bool) or not isinstance(given, int | str):
-            raise DesignError(
-                f"{what}={in_one_line(repr(given))} is neither a name nor an index. "
-                "Give the name used in the study, or an index from 0."
-            )
     other = f"reference {estimate}"
     return _RelativePrecision(
         name=name,
@@ -689,15 +683,11 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
             f"axis={axis!r} and reference={reference!r} are names, but columns alone have no "
             "names of axes. Declare the measure in a study, or use indices from 0."
         )
-    if column.ndim == 1:
-        raise StudyError(
-            f"relative_precision needs at least two methods, but columns of shape {column.shape} "
-            "are those of one. Name methods in the study's axes or as its methods=...."
-        )
     if not 0 <= axis < column.ndim - 1:
         raise StudyError(
-            f"axis={axis} is not an axis of columns of shape {column.shape}, so there are no "
-            "methods to compare. Count axes from 0, without the replicate axis."
+            f"axis={axis} is not an axis of columns of shape {column.shape}, so relative_precision "
+            "has no methods to compare. Name methods in the study's axes or as its methods=..., "
+            "and count axes from 0, without the replicate axis."
         )
     size = column.shape[axis + 1]
     if not 0 <= reference < size:

@@ -241,8 +241,7 @@ class StudentInterval:
 
     low: float = -np.inf
     high: float = np.inf
-    counts_events: ClassVar[bool] = False  # made of shares: the interval allows for rare events
-    adds_event: ClassVar[bool] = False  # a contrast has one more pair that differs
+    # The interval allows for rare events, and that of a contrast for one more pair that differs.
     is_proportion: ClassVar[bool] = False
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
@@ -336,8 +335,6 @@ class WilsonInterval(StudentInterval):
 
     low: float = 0.0
     high: float = 1.0
-    counts_events: ClassVar[bool] = True
-    adds_event: ClassVar[bool] = True
     is_proportion: ClassVar[bool] = True
 
     def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
@@ -429,50 +426,3 @@ class ScaledInterval(StudentInterval):
         share = (np.asarray(influence.estimate, float) - self.low) / (self.high - self.low)
         is_low, is_high = (share >= 0) & (share <= END), np.abs(share - 1) <= END
         return np.asarray(is_low | is_high)
-
-
-class Proportion(NamedTuple):
-    """A share of replicates and its denominator, the number of trials."""
-
-    value: Float[np.ndarray, " *cells"]
-    trials: Float[np.ndarray, " *cells"]
-
-
-@dataclass(frozen=True)
-class RatioInterval(StudentInterval):
-    """Interval of a ratio of two independent proportions, from Wilson's interval of each.
-
-    Parameters
-    ----------
-    low
-        Always 0.
-    above, below
-        The two proportions. Without them it is Student's interval.
-    """
-
-    low: float = 0.0
-    above: Proportion | None = None
-    below: Proportion | None = None
-    counts_events: ClassVar[bool] = True
-    adds_event: ClassVar[bool] = True
-
-    def limits(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
-        if self.above is None or self.below is None:
-            return super().limits(influence, mcse, level=level)
-        of_each = (wilson(*side, level=level) for side in (self.above, self.below))
-        return self.within(of_ratio(self.above.value, self.below.value, *of_each))
-
-    def error(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
-        if self.above is None or self.below is None:
-            return mcse
-        with np.errstate(all="ignore"):
-            above, below = (cautious_binomial_error(*side) for side in (self.above, self.below))
-            cautious = np.hypot(above, influence.estimate * below) / self.below.value
-        return np.where((mcse == 0) & np.isfinite(mcse), cautious, mcse)
-
-    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
-        if self.above is None or self.below is None:
-            return super().one_event(influence)
-        with np.errstate(all="ignore"):
-            moves = np.hypot(1 / self.above.trials, influence.estimate / self.below.trials)
-            return np.asarray(moves / self.below.value)

@@ -1,6 +1,5 @@
 """Quantiles of a column over replicates, and outlying replicates."""
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +49,7 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
     """
     probabilities(probability, name="probability", use="0.5")
     return _Quantile(
-        name=name or _name(column, probability),
+        name=name or f"quantile_{probability:g}_{column}",
         formula=Formula("quantile of the column", "√(p(1 − p)/n) / density in the quantile"),
         reads=(column,),
         p=probability,
@@ -99,10 +98,6 @@ def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> 
         p=0.5,
         truth=truth,
     )
-
-
-def _name(column: str, probability: float) -> str:
-    return f"quantile_{probability:g}_{column}"
 
 
 TIED = "many values equal the quantile: the error of a difference of quantiles is not known"
@@ -249,8 +244,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
     Hampel (1974), J. Am. Stat. Assoc. 69, 383-393, for the influence of median and MAD. White
     (2010), The Stata Journal 10, 369-385, for a limit of 10.
     """
-    is_number = isinstance(beyond, numbers.Real) and not isinstance(beyond, bool)
-    if not is_number or not 0 < beyond < np.inf:
+    if isinstance(beyond, str) or not 0 < beyond < np.inf:
         raise DesignError(
             f"beyond={in_one_line(repr(beyond))} is not a distance in robust standard deviations, "
             "so nothing lies beyond it. Give a number above 0, such as 10."

@@ -4,7 +4,7 @@ A p-value rejects if it is at most alpha, up to rounding.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula, Influence
-from simstudy.measures.intervals import Proportion, RatioInterval, WilsonInterval
-from simstudy.measures.moments import Means, MomentMeasure, Number, only, ratio, share
+from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.intervals import WilsonInterval
+from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
+    Event,
     against,
     check_df,
     critical_values,
@@ -88,52 +89,53 @@ def rejection_rate(
     """
     if reject and not (p_value or estimate or se):
         return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
-    if p_value and not (reject or estimate or se):
-        return _rejections_by_p(p_value, alpha, given, name)
-    if estimate and se and not (reject or p_value):
-        return _rejections_by_se(estimate, se, null, alpha, df, given, name)
-    raise DesignError(
-        f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do not "
-        "define one test. Give a column of rejections, or p_value=, or estimate= and se=."
-    )
-
-
-def _rejections_by_p(
-    p_value: str, alpha: float | Sequence[float], given: str | None, name: str
-) -> MomentMeasure:
-    """Share of p-values that are at most alpha, up to rounding."""
     alphas = probabilities(alpha, name="alpha", use="0.05")
-
-    def rejected(columns: Columns) -> np.ndarray:
-        _refuse_no_probability(columns[p_value], p_value)
-        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
-
+    if p_value and not (reject or estimate or se):
+        reads, formula = names_in(p_value), "Σ1(pᵢ ≤ α)/n"
+        rejected = _p_rejects(p_value, alphas)
+    elif estimate and se and not (reject or p_value):
+        reads, formula = names_in(estimate, se, null, df=df), "Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n"
+        rejected = _wald_rejects(estimate, se, null, alphas, df)
+    else:
+        raise DesignError(
+            f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do "
+            "not define one test. Give a column of rejections, or p_value=, or estimate= and se=."
+        )
     made = proportion(
         name,
-        names_in(p_value),
+        reads,
         rejected,
         given=given,
         axes=own_axis("alpha", alphas),
         by_cell=True,
-        formula=Formula("Σ1(pᵢ ≤ α)/n", BINOMIAL),
+        formula=Formula(formula, BINOMIAL),
     )
     return made if alphas.ndim else replace(made, nominal=float(alphas))
 
 
-def _rejections_by_se(
-    estimate: str,
-    se: str,
-    null: Operand,
-    alpha: float | Sequence[float],
-    df: Operand | None,
-    given: str | None,
-    name: str,
-) -> MomentMeasure:
-    """Share of replicates whose two-sided Wald interval of level 1 - alpha excludes the null.
+def _p_rejects(p_value: str, alphas: np.ndarray) -> Event:
+    """Whether a p-value is at most alpha, up to rounding."""
+
+    def rejected(columns: Columns) -> np.ndarray:
+        check_none(
+            lambda values: (values < 0) | (values > 1),
+            columns[p_value],
+            name=f"column {p_value!r} has p-values outside [0, 1], so rejections would be "
+            "miscounted",
+            instead="Return probabilities, not their logs or percentages.",
+        )
+        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
+
+    return rejected
+
+
+def _wald_rejects(
+    estimate: str, se: str, null: Operand, alphas: np.ndarray, df: Operand | None
+) -> Event:
+    """Whether the two-sided Wald interval of level 1 - alpha excludes the null.
 
     If the standard error is 0, every estimate other than the null rejects.
     """
-    alphas = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
@@ -142,16 +144,7 @@ def _rejections_by_se(
         half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
         return np.asarray(against(distance, alphas) > half_width)
 
-    made = proportion(
-        name,
-        names_in(estimate, se, null, df=df),
-        rejected,
-        given=given,
-        axes=own_axis("alpha", alphas),
-        by_cell=True,
-        formula=Formula("Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n", BINOMIAL),
-    )
-    return made if alphas.ndim else replace(made, nominal=float(alphas))
+    return rejected
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
@@ -314,27 +307,23 @@ def _among_significant(
             "are significant. Give exactly one of them."
         )
     level = probabilities(alpha, name="alpha", use="0.05")
-    check_df(df)
-
-    def condition(columns: Columns) -> np.ndarray:
-        if significant is not None:
-            return flags(columns, significant)
-        assert se is not None
-        check_se(columns, se)
-        half_width = -critical_values(columns, level / 2, df) * columns[se]
-        return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
+    condition: Event
+    if se is None:
+        by, condition = str(significant), lambda columns: flags(columns, str(significant))
+    else:
+        by, condition = se, _wald_rejects(estimate, se, 0.0, level, df)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        true, is_significant = operand(columns, truth), condition(columns)
+        true = operand(columns, truth)
         check_truth_column(true, _zero_truth(name))
+        is_significant = np.asarray(condition(columns), float)
         return np.where(is_significant, value(columns, true), 0.0), is_significant
 
-    by = significant if significant is not None else se
     return MomentMeasure(
         by_cell=True,
         name=name,
         formula=formula,
-        reads=names_in(estimate, truth, *([by] if by else []), df=df),
+        reads=names_in(estimate, truth, by, df=df),
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
@@ -382,15 +371,6 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
 
 def _absent(column: np.ndarray) -> np.ndarray:
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, dtype=bool)
-
-
-def _refuse_no_probability(column: np.ndarray, name: str) -> None:
-    check_none(
-        lambda values: (values < 0) | (values > 1),
-        column,
-        name=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",
-        instead="Return probabilities, not their logs or percentages.",
-    )
 
 
 def _zero_truth(name: str) -> str:
@@ -475,184 +455,20 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
         A measure of a proportion, with Wilson's interval; NaN if every replicate has an
         effect.
     """
-    return _share_of_others(
-        name, "Σ1(does not reject, no effect)/Σ1(no effect)", reject, among=effect
-    )
-
-
-def positive_predictive_value(
-    reject: str, *, effect: str, name: str = "positive_predictive_value"
-) -> MomentMeasure:
-    """Share of rejections with an effect.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if none rejects.
-
-    References
-    ----------
-    Altman & Bland (1994), BMJ 309, 102.
-    """
-    return flag_share(
-        name, Formula("Σ1(rejects, effect)/Σ1(rejects)", WITHIN), effect, given=reject
-    )
-
-
-def negative_predictive_value(
-    reject: str, *, effect: str, name: str = "negative_predictive_value"
-) -> MomentMeasure:
-    """Share without an effect among replicates that do not reject.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if all reject.
-
-    References
-    ----------
-    Altman & Bland (1994), BMJ 309, 102.
-    """
-    return _share_of_others(
-        name, "Σ1(does not reject, no effect)/Σ1(does not reject)", effect, among=reject
-    )
-
-
-def positive_likelihood_ratio(
-    reject: str, *, effect: str, name: str = "positive_likelihood_ratio"
-) -> MomentMeasure:
-    """Sensitivity over the rejection rate without an effect.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure without a unit, 0 or above; NaN if no replicate without an effect rejects,
-        or if all replicates have an effect, or none.
-
-    References
-    ----------
-    Deeks & Altman (2004), BMJ 329, 168-169.
-    """
-    return _ratio_of_rates(name, "sensitivity/(1 − specificity)", reject, effect, lambda rate: rate)
-
-
-def negative_likelihood_ratio(
-    reject: str, *, effect: str, name: str = "negative_likelihood_ratio"
-) -> MomentMeasure:
-    """(1 - sensitivity) / specificity.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure without a unit, 0 or above; NaN if all replicates without an effect reject,
-        or if all replicates have an effect, or none.
-
-    References
-    ----------
-    Deeks & Altman (2004), BMJ 329, 168-169.
-    """
-    return _ratio_of_rates(
-        name, "(1 − sensitivity)/specificity", reject, effect, lambda rate: 1 - rate
-    )
-
-
-def _share_of_others(name: str, formula: str, event: str, *, among: str) -> MomentMeasure:
-    """Share of replicates without the event, outside the condition."""
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        others = 1 - flags(columns, among)
-        return others * (1 - flags(columns, event)), others
+        others = 1 - flags(columns, effect)
+        return others * (1 - flags(columns, reject)), others
 
     return MomentMeasure(
         by_cell=True,
         name=name,
-        formula=Formula(formula, WITHIN),
-        reads=names_in(event, among),
+        formula=Formula("Σ1(does not reject, no effect)/Σ1(no effect)", WITHIN),
+        reads=names_in(reject, effect),
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
         interval=WilsonInterval(),
         ddof=0,
-        undefined=f"no replicate is without {among}",
+        undefined=f"no replicate is without {effect}",
     )
-
-
-def _ratio_of_rates(
-    name: str, formula: str, reject: str, effect: str, of: Callable[[Number], Number]
-) -> MomentMeasure:
-    """A function of the rejection rate with an effect, over that without one."""
-
-    def terms(columns: Columns) -> tuple[np.ndarray, ...]:
-        rejects, has = flags(columns, reject), flags(columns, effect)
-        return rejects * has, has, rejects * (1 - has), 1 - has
-
-    def value(means: Means, _n: np.ndarray) -> np.ndarray:
-        power, size = ratio(means[0], means[1]), ratio(means[2], means[3])
-        return ratio(of(power), of(size))
-
-    return _RatioOfRates(
-        by_cell=True,
-        name=name,
-        formula=Formula(formula, INFLUENCE),
-        interval=RatioInterval(),
-        reads=names_in(reject, effect),
-        terms=terms,
-        value=value,
-        of=of,
-        undefined=f"the rate without {effect} is 0, or replicates with or without it are missing",
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _RatioOfRates(MomentMeasure):
-    of: Callable[[Number], Number]
-
-    def _influence(
-        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
-    ) -> Influence:
-        found = super()._influence(means, n, n_failed, psi)
-        above, below = (
-            Proportion(np.asarray(self.of(ratio(events, among))), np.asarray(n * among))
-            for events, among in (means[:2], means[2:])
-        )
-        return found._replace(interval=RatioInterval(above=above, below=below))

@@ -50,7 +50,7 @@ def doubts(
         Warning on replicates that are all alike.
     """
     n, psi = np.maximum(influence.n_independent, 1.0), influence.psi
-    if interval.counts_events or len(psi) == 0:
+    if interval.is_proportion or len(psi) == 0:
         return None
     known = np.isfinite(mcse)
     alike = known & (mcse == 0) & (n < ALL_ALIKE)

@@ -27,9 +27,7 @@ DIRECTIONS = {
     **dict.fromkeys(
         ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time"), 1
     ),
-    **dict.fromkeys(
-        ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision"), -1
-    ),
+    **dict.fromkeys(("power", "sensitivity", "specificity", "relative_precision"), -1),
 }
 """1 where the smallest value of a measure is the best, -1 where the largest is."""
 NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")

@@ -94,22 +94,14 @@ def plot(**said):
     return p9.ggplot(DATA, p9.aes("x", "y")) + p9.geom_point() + p9.labs(**said)
 
 
-def test_a_plot_has_a_title_and_a_caption_however_it_is_wrapped():
+def test_the_texts_of_a_finished_figure_are_one_line_without_repeats():
     assert caption_of(plot(title="Power", caption="Bars: 95%\nintervals.")) == (
         "Power. Bars: 95% intervals."
     )
-    assert caption_of(plot()) == ""
-
-
-def test_parts_of_a_composition_speak_in_turn_and_say_nothing_twice():
     both = plot(title="First", caption="Bars.") | plot(title="Second?", caption="Bars.")
-    assert caption_of(both) == "First. Bars. Second?"
     assert caption_of(both / plot(caption="Third")) == "First. Bars. Second? Third."
-
-
-def test_a_matplotlib_figure_has_a_title():
     figure = Figure()
-    assert caption_of(figure) == ""
+    assert caption_of(plot()) == caption_of(figure) == ""
     figure.suptitle("All of it")
     assert caption_of(figure) == "All of it."
 

@@ -4,6 +4,7 @@ import pytest
 
 from simstudy.errors import FigureError
 from simstudy.figures import errors_plot, estimates_plot
+from simstudy.figures.estimate_plots import MAX_POINTS
 from tests.figures.data import make_replicates, points, segments, text_of
 
 MANY = make_replicates(700)
@@ -27,13 +28,13 @@ def test_points_stand_at_their_method_and_on_no_other():
 
 def test_of_many_the_first_are_drawn_and_those_far_out():
     one = of_one(MANY).assign(estimate=lambda rows: rows["rep"])
-    drawn = points(estimates_plot(one, most=20).draw())[:, 1]
-    assert sorted(drawn) == [*range(20), *range(695, 700)]
+    drawn = points(estimates_plot(one).draw())[:, 1]
+    assert sorted(drawn) == [*range(MAX_POINTS), *range(695, 700)]
 
 
 def test_means_are_of_all_replicates_with_their_errors():
     one = of_one(MANY)
-    lines = segments(estimates_plot(one, most=20).draw())
+    lines = segments(estimates_plot(one).draw())
     mean, half = one["estimate"].mean(), 2 * one["estimate"].std() / np.sqrt(len(one))
     across = next(line for line in lines if line[0, 1] == line[1, 1])
     upright = next(line for line in lines if line[0, 0] == line[1, 0])
@@ -75,7 +76,7 @@ def test_lines_of_standard_errors_are_what_they_say_they_are():
 
 def test_far_out_standard_errors_are_drawn_too():
     one = of_one(MANY).assign(std_error=lambda rows: rows["std_error"] + 50 * (rows["rep"] == 650))
-    assert points(errors_plot(one, most=20).draw())[:, 1].max() > 50
+    assert points(errors_plot(one).draw())[:, 1].max() > 50
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_the_same_rows_twice_are_refused_though_no_factor_differs():
     coverage = rows_of(make_summary(), ["coverage"])
     twice = pd.concat([coverage, coverage.iloc[:1]], ignore_index=True)
     fixed = {"x": "n", "color": "method", "panel": "dgp"}
-    with pytest.raises(FigureError, match=r"1 point would be .* are repeated .* Drop the rep"):
+    with pytest.raises(FigureError, match=r"1 point would be .* are repeated .* Drop them"):
         check_no_hidden_rows(twice, fixed, ["dgp", "n", "method"])
 
 

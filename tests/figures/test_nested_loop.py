@@ -77,10 +77,3 @@ def test_a_design_without_factors_is_refused():
     scenario = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
     with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):
         nested_loop_plot(scenario, y="coverage", color="method")
-
-
-def test_of_many_levels_the_first_and_the_last_are_named():
-    one = SUMMARY[SUMMARY["measure"] == "bias"].iloc[[0]]
-    plot = nested_loop_plot(pd.concat([one.assign(n=n) for n in range(20)]), y="bias")
-    words = [set(layer._data["words"]) for layer in plot.layers if "words" in layer._data]
-    assert words[-1] == {"n: 0, 1, ..., 19 (20 levels)"}

@@ -142,13 +142,13 @@ SMALLEST = 7  # points, on paper
 def test_a_wide_figure_is_printed_a_page_wide_and_its_caption_with_it():
     wide = printed(curves() + p9.theme(figure_size=(11, 5)))
     assert wide.theme.getp("figure_size") == (6.5, 5)
-    assert printed(wide, (9, 12)).theme.getp("figure_size") == (6.5, 9)
-    narrow = printed(curves(), (3.4, 3))
+    narrow = printed(curves() + p9.theme(figure_size=(3.4, 12)))
+    assert narrow.theme.getp("figure_size") == (3.4, 9)
     assert len(narrow.labels.caption.splitlines()) > len(wide.labels.caption.splitlines())
 
 
 def test_in_one_of_two_columns_all_text_is_readable_and_on_the_page():
-    figure = printed(curves(), (3.4, 3)).draw()
+    figure = printed(curves() + p9.theme(figure_size=(3.4, 3))).draw()
     figure.savefig(BytesIO())  # puts everything in its place
     texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
     assert min(text.get_fontsize() for text in texts) >= SMALLEST
@@ -198,7 +198,7 @@ def drawn(aspect_ratio: float | None, at_edge: bool):
     """A figure of one row of panels, laid out, with what it says beneath."""
     summary = make_summary()
     plot = measure_curves(summary[summary["dgp"] == "normal"], x="n", y="coverage", color="method")
-    plot = printed(plot + p9.labs(caption=LONG), (6.5, 3))
+    plot = printed(plot + p9.labs(caption=LONG) + p9.theme(figure_size=(6.5, 3)))
     plot = plot + p9.theme(aspect_ratio=aspect_ratio) if aspect_ratio else plot
     figure = with_caption_at_edge(plot.draw(), plot) if at_edge else plot.draw()
     figure.savefig(BytesIO())  # puts everything in its place

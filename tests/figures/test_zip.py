@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from simstudy import measures as m
 from simstudy.errors import DesignError, FigureError
 from simstudy.figures import zip_plot
 from tests.figures.data import LEVEL, make_replicates, segments, text_of, texts
@@ -37,21 +36,11 @@ def test_lopsided_intervals_are_ranked_by_the_side_of_the_truth():
     assert list(found["low"]) == [-1, -1, -3]  # 0, then 1/2 of its lower half, then 1/1.5
 
 
-def test_without_a_truth_it_is_bias_eliminated_and_says_so():
-    moved = T.assign(estimate=T["estimate"] + 5)
-    plot = zip_plot(moved, std_error="std_error", level=LEVEL)
-    measure = m.bias_eliminated_coverage("e", se="s", level=LEVEL)
-    share = measure.estimate(
-        {"e": moved["estimate"].to_numpy(), "s": moved["std_error"].to_numpy()}
-    )
-    assert (plot.data["end"] == "covers").mean() == pytest.approx(float(share.estimate))
-    assert plot.labels.x == "estimate less its mean"
-
-
 def test_of_many_every_so_many_is_drawn_and_all_are_counted():
-    plot = zip_plot(T, lower="lower", upper="upper", truth=0.0, level=LEVEL, most=100)
-    assert len(plot.data) == 100
-    assert "Drawn: 100 of 300 intervals, evenly in their order." in text_of(plot)
+    several = pd.concat([T, T])
+    plot = zip_plot(several, lower="lower", upper="upper", truth=0.0, level=LEVEL)
+    assert len(plot.data) == 300
+    assert "Drawn: 300 of 600 intervals, evenly in their order." in text_of(plot)
     share = 100 * T["covers"].mean()
     assert any(said.strip().startswith(f"{share:.1f}"[:2]) for said in texts(plot.draw()))
     wide = zip_plot(T.assign(lower=-100.0, upper=100.0), lower="lower", upper="upper", truth=0.0)
@@ -69,21 +58,21 @@ def test_each_panel_is_ranked_alone_and_what_is_missing_is_said():
 
 
 REFUSED = [
-    (lambda: zip_plot(T), FigureError, "std_error=None, lower=None.*standard errors, or both"),
+    ({}, FigureError, "std_error=None, lower=None.*standard errors, or both"),
     (
-        lambda: zip_plot(T, std_error="std_error", lower="lower", upper="upper"),
+        {"std_error": "std_error", "lower": "lower", "upper": "upper"},
         FigureError, "do not define one kind of interval",
     ),
     (
-        lambda: zip_plot(T, lower="upper", upper="lower"),
+        {"lower": "upper", "upper": "lower"},
         FigureError, "300 intervals have a lower limit above the upper.*Exchange",
     ),
-    (lambda: zip_plot(T, std_error="estimate"), FigureError, "take negative standard errors out"),
-    (lambda: zip_plot(T, std_error="std_error", level=95), DesignError, "level=95 is not"),
+    ({"std_error": "estimate"}, FigureError, "take negative standard errors out"),
+    ({"std_error": "std_error", "level": 95}, DesignError, "level=95 is not"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
-def test_what_makes_no_sense_is_refused_with_what_to_do(call, error, text):
+@pytest.mark.parametrize(("asked", "error", "text"), REFUSED)
+def test_what_makes_no_sense_is_refused_with_what_to_do(asked, error, text):
     with pytest.raises(error, match=text):
-        call()
+        zip_plot(T, truth=0.0, **asked)

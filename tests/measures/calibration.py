@@ -90,12 +90,7 @@ def every_measure() -> dict[str, m.Measure]:
         m.quantile(x, 0.9),
         m.outlier_rate(x, beyond=2.0),
         m.correlation(x, "other"),
-        m.area_under_curve("score", effect="null_is_false"),
         m.specificity("fragile_reject", effect="null_is_false"),
-        m.positive_predictive_value("fragile_reject", effect="null_is_false"),
-        m.negative_predictive_value("fragile_reject", effect="null_is_false"),
-        m.positive_likelihood_ratio("fragile_reject", effect="null_is_false"),
-        m.negative_likelihood_ratio("fragile_reject", effect="null_is_false"),
     ]
     return {measure.name: measure for measure in found}
 
@@ -118,7 +113,6 @@ def columns(draw: Draw, rng: np.random.Generator, n_rep: int, n_studies: int) ->
         "p": special.ndtr(-x / se),
         "null_is_false": false,
         "null_is_true": ~false,
-        "score": z + false,
         "fragile_reject": np.where(rng.random(shape) < 0.1, np.nan, z + false > 0.5),
         "fragile": fragile,
     }

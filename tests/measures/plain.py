@@ -159,16 +159,6 @@ def correlation(x, y):
     return r, error_of_mean([z * w - r * (z * z + w * w) / 2 for z, w in pairs])[1]
 
 
-def likelihood_ratio(reject, effect):
-    """Two independent shares given their denominators: squares of relative errors add."""
-    n = len(reject)
-    with_it = [float(r) for r, e in zip(reject, effect, strict=True) if e]
-    without = [float(r) for r, e in zip(reject, effect, strict=True) if not e]
-    power, size = mean_of(with_it), mean_of(without)
-    relative = (1 - power) / power / len(with_it) + (1 - size) / size / len(without)
-    return power / size, power / size * math.sqrt(relative * n / (n - 1))
-
-
 def outlier_rate(x, beyond):
     """With the influence of median and MAD on the threshold, by differences."""
     n, center = len(x), _at(x)(0.5)

@@ -91,14 +91,12 @@ def test_measures_travel_to_workers(name):
         (m.power("flag", given="none"), "no replicate has none"),
         (m.exaggeration("x", 1.0, significant="none"), "no replicate has none"),
         (m.specificity("flag", effect="always"), "no replicate is without always"),
-        (m.positive_likelihood_ratio("none", effect="half"), "the rate without half is 0"),
-        (m.area_under_curve("x", effect="always"), "all replicates have the same always"),
         (m.correlation("x", "always"), "one of the two columns has no spread"),
     ],
 )
 def test_a_zero_denominator_is_nan_with_its_reason(measure, reason):
     columns = {"x": np.full((30, 1), 0.1), "flag": np.ones(30), "none": np.zeros(30)}
-    columns |= {"always": np.ones(30), "half": np.arange(30) % 2}
+    columns |= {"always": np.ones(30)}
     result = measure.estimate(columns)
     assert np.isnan(result.estimate).all()
     assert np.isnan(result.mcse).all()
@@ -205,21 +203,16 @@ REFUSED = [
     (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (
         lambda: m.relative_precision("x", axis=1).estimate({"x": np.ones((3, 2))}),
-        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*Count axes from 0",
+        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*count axes from 0",
     ),
     (
         lambda: m.relative_precision("x", reference=2).estimate({"x": np.ones((3, 2))}),
         StudyError, "method 2 is not on axis 0, which has 2.*from 0 to 1",
     ),
     (
-        lambda: m.relative_precision("x").estimate({"x": np.ones(3)}),
-        StudyError, r"columns of shape \(3,\) are those of one",
-    ),
-    (
         lambda: m.relative_precision("x", reference="cox").estimate({"x": np.ones((3, 2))}),
         StudyError, "reference='cox' are names.*indices from 0",
     ),
-    (lambda: m.relative_precision("x", reference=1.0), DesignError, r"reference=1\.0 is neither"),
     (
         lambda: m.bias_eliminated_coverage("x", "l", "u", mcse="binomial"),
         DesignError, "mcse='binomial'.*'influence'",

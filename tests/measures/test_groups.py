@@ -145,13 +145,3 @@ def test_a_last_group_that_is_not_whole_is_a_smaller_group():
     sums = np.array([apart[i : i + SIZE].sum() for i in range(0, 62, SIZE)])
     np.testing.assert_allclose(found.mcse, np.sqrt(16 / 15 * (sums**2).sum()) / 62, rtol=1e-12)
     assert (found.n_rep, found.n_failed) == (62, 0)
-
-
-def test_the_error_of_a_likelihood_ratio_is_that_of_groups():
-    """Its interval comes from two shares if replicates are independent, from the error if not."""
-    measure = m.positive_likelihood_ratio("reject", effect="given")
-    columns = {name: column[:, 0] for name, column in drawn(400).items()}
-    several = {name: np.repeat(column, SIZE, axis=0) for name, column in columns.items()}
-    found, alone = in_groups(measure).estimate(several), measure.estimate(columns)
-    np.testing.assert_allclose(found.mcse, alone.mcse, rtol=1e-12)
-    np.testing.assert_allclose(found.upper, alone.upper, rtol=0.1)

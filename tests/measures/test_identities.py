@@ -130,21 +130,6 @@ CASES = {
         m.specificity("reject", effect="given"), "reject given",
         partial(share_among, event=False, inside=False),
     ),
-    "positive_predictive_value": (
-        m.positive_predictive_value("reject", effect="given"), "given reject", share_among,
-    ),
-    "negative_predictive_value": (
-        m.negative_predictive_value("reject", effect="given"), "given reject",
-        partial(share_among, event=False, inside=False),
-    ),
-    "positive_likelihood_ratio": (
-        m.positive_likelihood_ratio("reject", effect="given"), "reject given",
-        plain.likelihood_ratio,
-    ),
-    "negative_likelihood_ratio": (
-        m.negative_likelihood_ratio("reject", effect="given"), "reject given",
-        lambda reject, given: plain.likelihood_ratio([not r for r in reject], given),
-    ),
     "outlier_rate": (m.outlier_rate("x", beyond=1.5), "x", lambda x: plain.outlier_rate(x, 1.5)),
     "miss_below": (
         m.tail_miss(*LIMITS, "truth", side="below"), "upper",

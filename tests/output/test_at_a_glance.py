@@ -242,11 +242,10 @@ def test_captions_say_the_setting_that_is_fixed(result):
     assert "df = 2.5, slope = 0.5, method = noisy." in caption_of(figure)
 
 
-def test_a_description_says_what_rises_and_what_is_compared(result):
+def test_a_description_says_what_is_compared(result):
     told = describe_figure(result.figure("mse"))
     assert told.startswith("Mse against n obs")
     assert "least squares, noisy" in told
-    assert "falls from" in told
     assert told not in caption_of(result.figure("mse"))
 
 

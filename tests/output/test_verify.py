@@ -16,7 +16,6 @@ from simstudy.claims import Claim
 from simstudy.errors import ConfigError, StudyError
 from simstudy.figures import measure_curves
 from simstudy.measures import (
-    area_under_curve,
     bias,
     bias_eliminated_coverage,
     coverage,
@@ -233,17 +232,16 @@ def test_what_is_honest_agrees(kind, tmp_path):
 def fails_for_some(x):
     if x[0] > 1.5:
         raise ArithmeticError("no convergence")
-    return {"estimate": x.mean(), "score": x[0], "flag": x[1] > 0, "weight": np.exp(x[2] / 10)}
+    return {"estimate": x.mean(), "weight": np.exp(x[2] / 10)}
 
 
-def test_failures_weights_and_areas_agree(tmp_path):
+def test_failures_and_weights_agree(tmp_path):
     study = Study(
         name="odd",
         scenarios=grid(Normal, n_obs=[5, 8]),
         methods={"one": each_replicate(fails_for_some)},
         measures=[
             bias("estimate", truth="mean"),
-            area_under_curve("score", effect="flag"),
             weighted_mean("estimate", weight="weight"),
         ],
         block_size=20,
