@@ -198,7 +198,8 @@ class Study(StudySpec):
         Parameters
         ----------
         n_rep
-            Maximum number of replicates per scenario. Default: all stored ones.
+            Maximum number of replicates per scenario. Default: all of the stored blocks, which may
+            be more than a run asked for.
         seed
             Seed of the run.
         out

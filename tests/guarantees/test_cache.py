@@ -150,7 +150,7 @@ def test_adoption_after_a_sweep_takes_no_block_of_another_option(held, project, 
     how = ["experiment=levels", "adopt=true", "figures=false", "report=false"]
     assert main([*how, "experiment.alpha=0.1"]) == 0
     told = capsys.readouterr()
-    assert "2 of 8 stored blocks of other code were drawn again and agree" in told.err
+    assert "2 of 8 were drawn again and compared, and agree" in told.err
     assert "(0 blocks drawn now)" in told.out
     assert main([*how, "experiment.alpha=0.11"]) == 0
     told = capsys.readouterr()
