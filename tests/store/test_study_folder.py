@@ -61,7 +61,7 @@ def test_a_results_folder_may_be_named_as_that_of_runs(tmp_path):
 # ---------------------------------------------------------------- cleaning
 def test_cleaning_removes_what_no_run_uses(tmp_path):
     run(tmp_path, seed=2)
-    run(tmp_path, study=mean_study((3, 10, 30)))
+    run(tmp_path, study=mean_study((30,)))
     folder = run(tmp_path, 210).folder
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0
