@@ -3,8 +3,6 @@
 import inspect
 import itertools
 import numbers
-import re
-import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -177,59 +175,29 @@ def shown_level(value: object) -> PlainFactor:
 
 
 class WarningFilter(NamedTuple):
-    """A filter of warnings, as those of the module `warnings`."""
+    """What is done with a class of warnings, as in the module `warnings`."""
 
     action: str
-    message: str  # pattern of the beginning of the text; empty for all
-    category: Any  # a class of warnings
-    module: str  # pattern of the module's name; empty for all
-    lineno: int  # 0 for all
+    category: type[Warning]
 
 
 def current_filters() -> tuple[WarningFilter, ...]:
     """The filters of this process up to the last that turns warnings into errors.
 
-    Filters for modules of this package are for its developers, and do not count.
+    Filters for some texts, modules or lines do not count.
     """
-    if all(action != "error" for action, *_ in warnings.filters):
-        return ()
-    filters = [
-        WarningFilter(action, _pattern(message), category, _pattern(module), lineno)
-        for action, message, category, module, lineno in warnings.filters
+    found = [
+        WarningFilter(action, category)
+        for action, text, category, module, line in warnings.filters
+        if not (text or module or line)
     ]
-    filters = [each for each in filters if not each.module.startswith(__name__.split(".")[0])]
-    errors = [at for at, each in enumerate(filters) if each.action == "error"]
-    return tuple(filters[: errors[-1] + 1]) if errors else ()
+    last = max((at for at, each in enumerate(found, start=1) if each.action == "error"), default=0)
+    return tuple(found[:last])
 
 
-def filters_of(categories: type[Warning] | tuple[type[Warning], ...]) -> tuple[WarningFilter, ...]:
-    """Filters that turn these classes of warnings into errors."""
-    each = categories if isinstance(categories, tuple) else (categories,)
-    return tuple(WarningFilter("error", "", category, "", 0) for category in each)
-
-
-def _pattern(compiled: Any) -> str:
-    return str(getattr(compiled, "pattern", compiled) or "")
-
-
-def action_of(
-    filters: Iterable[WarningFilter],
-    text: str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-) -> str:
-    """The action of the first filter that a warning matches; empty if none does."""
-    loaded = [n for n, each in [*sys.modules.items()] if getattr(each, "__file__", "") == filename]
-    module = (loaded or [filename.removesuffix(".py")])[0]
-    for each in filters:
-        if not (issubclass(category, each.category) and each.lineno in (0, lineno)):
-            continue
-        if not re.match(each.message, text, re.IGNORECASE):
-            continue
-        if re.match(each.module, module):
-            return each.action
-    return ""
+def action_of(filters: Iterable[WarningFilter], category: type[Warning]) -> str:
+    """The action of the first filter for a class of warnings; empty if there is none."""
+    return next((each.action for each in filters if issubclass(category, each.category)), "")
 
 
 @dataclass(frozen=True)
@@ -250,7 +218,8 @@ class Rules:
     warnings_as_failures
         Classes of warnings that count as failures of a replicate, where a function is called for
         each of them (`each_replicate`, `draw_one`). The "error" filters of the process that starts
-        the run (`warnings.simplefilter("error", NotConverged)`, `python -W error`) count as well.
+        the run for classes of warnings (`warnings.simplefilter("error", NotConverged)`,
+        `python -W error`) count as well.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.

@@ -138,10 +138,11 @@ def describe_other_code(other: OtherBlocks, folder: StudyFolder) -> str:
     spent = read_records(folder.blocks, other.provenance).spent.values()
     seconds = sum(each.own + each.data for each in spent)
     time = f"{seconds / 3600:,.1f} core hours" if seconds > 3600 else f"{seconds:,.1f} core-seconds"
+    work = f" ({time})" if seconds >= 0.05 else ""
     n = other.n_blocks
     return (
         f"changed since {n:,} stored block{'s were' if n > 1 else ' was'} drawn: "
-        f"{other.changes(folder.store.provenance)}. Stored work of other code ({time}) does not "
+        f"{other.changes(folder.store.provenance)}. Stored work of other code{work} does not "
         "count, and is drawn again. If the code was only rewritten, adopt=true compares a sample "
         "and keeps it"
     )
