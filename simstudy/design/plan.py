@@ -178,7 +178,7 @@ class WarningFilter(NamedTuple):
     """What is done with a class of warnings, as in the module `warnings`."""
 
     action: str
-    category: type[Warning]
+    category: Any  # a class of warnings
 
 
 def current_filters() -> tuple[WarningFilter, ...]:
@@ -362,27 +362,18 @@ class Plan:
         """Sizes by the keys of work units, from sizes by scenario keys."""
         return {drawn: n for key, n in sizes.items() for drawn in self.unit_keys[key]}
 
-    def of_methods(self, names: Iterable[str]) -> "Plan":
-        """The plan restricted to some methods; streams do not change."""
-        named = {method.name: method for method in self.methods}
-        chosen = {name: named[name] for name in names}
-        axes = {**self.axes, self.methods_axis: tuple(chosen)}
-        return replace(self, methods=tuple(chosen.values()), axes=axes)
-
     def identity_of(self, scenario: Scenario) -> str:
         """The identity of a scenario when the plan was made."""
-        known = self._names.get(id(scenario))
-        return known[0] if known else identity(scenario)
+        return self._names_of(scenario)[0]
 
     def key_of(self, scenario: Scenario) -> str:
         """The key of a scenario in the store."""
-        known = self._names.get(id(scenario))
-        return known[2] if known else short_hash(identity(scenario))
+        return short_hash(self.identity_of(scenario))
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of a block: of its data, or of a method."""
         study = f"{self.name}/{self.full_size or self.block_size}"
-        address = self._address_of(base_scenario(scenario))
+        address = self._names_of(base_scenario(scenario))[1]
         return Streams(self.seed, study, address, block, method_of(scenario))
 
     def cached(self, scenario: Scenario, what: Hashable, work: Callable[[], Any]) -> Any:
@@ -396,26 +387,18 @@ class Plan:
     def _cache(self) -> dict[tuple[str, Hashable], Any]:
         return {}
 
-    def _address_of(self, scenario: Scenario) -> str:
-        known = self._names.get(id(scenario))
-        return known[1] if known else identity(scenario, without=self.rules.common_random_numbers)
+    def _names_of(self, scenario: Scenario) -> tuple[str, str]:
+        """The identity of a scenario when the plan was made, with and without common factors."""
+        return self._names.get(id(scenario)) or self._names_now(scenario)
+
+    def _names_now(self, scenario: Scenario) -> tuple[str, str]:
+        return identity(scenario), identity(scenario, without=self.rules.common_random_numbers)
 
     @cached_property
-    def _names(self) -> dict[int, tuple[str, str, str]]:
-        """The identity of each scenario, with and without the common factors, and key, by `id`.
-
-        Cached, since every block needs one.
-        """
+    def _names(self) -> dict[int, tuple[str, str]]:
+        """The names of each scenario, by `id`. Cached, since every block needs them."""
         own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
-        found = {}
-        for place, each in own.items():
-            name, common = identity(each), self.rules.common_random_numbers
-            found[place] = (
-                name,
-                identity(each, without=common) if common else name,
-                short_hash(name),
-            )
-        return found
+        return {place: self._names_now(each) for place, each in own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without caches, which are valid in this process only."""

@@ -21,7 +21,7 @@ from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import shard_label
-from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
+from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
@@ -250,9 +250,6 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     other = stored_blocks.other_code(plan.work_units, folder.store, versions=True)
     if other:
         folder = replace(folder, store=other.store)
-    in_store = _methods_with_blocks(plan, folder.store)
-    absent = [each.name for each in plan.methods if in_store and each.name not in in_store]
-    plan = plan.of_methods(in_store) if absent else plan
     most = math.inf if n_rep is None else n_rep
     stored = {
         key: int(min(n * study.block_size, most))
@@ -268,18 +265,6 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
             f"stored blocks are of other code or libraries: {other.changes(provenance)}. A run "
             "draws them again"
         )
-    if absent:
-        warnings.append(f"not in this result, since no block is stored: method {first_few(absent)}")
     sizes = {key: stored[key] for key in begun.keys}
     parts = result_of(study, begun, folder, RunStats(warnings=warnings), sizes).details
     return Result(replace(parts, design=tuple(plan.work_units.keys)))
-
-
-def _methods_with_blocks(plan: Plan, store: Store) -> list[str]:
-    """The names of the methods that have a block in any scenario."""
-    by_method = zip(*plan.unit_keys.values(), strict=True)
-    return [
-        method.name
-        for method, keys in zip(plan.methods, by_method, strict=False)
-        if any(map(store.n_blocks, keys))
-    ]

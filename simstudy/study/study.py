@@ -191,9 +191,9 @@ class Study(StudySpec):
         """Return the result of the blocks stored so far.
 
         A run draws the first block of every scenario, then the second of every scenario, and so on,
-        so this is the whole study with fewer replicates. Scenarios without a block are left out.
-        So are methods without a block. Blocks of other code count if there are none of the present
-        code. A warning says so.
+        so this is the whole study with fewer replicates. Scenarios are left out that have no block
+        of some method. Blocks of other code count if there are none of the present code. A warning
+        says so.
 
         Parameters
         ----------

@@ -76,11 +76,7 @@ def test_all_stored_blocks_are_shown_whatever_the_study_asks_for(tmp_path):
     assert set(mean_study().partial_result(70, out=tmp_path).n_rep.values()) == {70}
 
 
-def test_a_method_without_a_block_is_left_out_with_a_word(tmp_path):
-    first = of_methods(some("difference")).run(out=tmp_path, **INLINE)
-    with pytest.warns(UserWarning, match="no block is stored: method noisy"):
-        look = of_methods(some("difference", "noisy")).partial_result(out=tmp_path)
-    assert look.summary["method"].unique().tolist() == ["difference"]
-    assert look.summary["estimate"].tolist() == first.summary["estimate"].tolist()
+def test_a_scenario_needs_a_block_of_every_method(tmp_path):
+    of_methods(some("difference")).run(out=tmp_path, **INLINE)
     with pytest.raises(StoreError, match="holds no block"):
-        of_methods(some("noisy")).partial_result(out=tmp_path)
+        of_methods(some("difference", "noisy")).partial_result(out=tmp_path)

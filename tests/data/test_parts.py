@@ -132,11 +132,11 @@ def test_arrays_in_numpys_own_format(tmp_path):
         ),
         (
             lambda csv: Data.from_frame(PRICES, name="p").read_array(),
-            "a DataFrame of shape .* has no ndarray",
+            "a DataFrame and has no ndarray",
         ),
         (
             lambda csv: Data.from_array(np.zeros(2), name="p").read_frame(),
-            "an? ndarray .* has no DataFrame",
+            "a ndarray and has no DataFrame",
         ),
         (
             lambda csv: Data.from_array(np.zeros(2), name="p").text(),
@@ -256,7 +256,7 @@ def test_content_that_was_damaged_on_its_way_is_refused():
     part = Data.from_array(np.arange(3.0) + 17, name="x")
     sent = pickle.loads(pickle.dumps(part))
     sent.source[0] = -1
-    with pytest.raises(StudyError, match=r"ndarray of shape .* has changed since the study"):
+    with pytest.raises(StudyError, match=r"Data\(.*\) has changed since the study"):
         sent.read_array()
 
 
