@@ -247,15 +247,12 @@ def _sample(other: OtherBlocks, versions: str, *, is_all: bool) -> list[BlockId]
     def order(key: str) -> str:
         return short_hash(f"{key} {versions} {plan.seed}")
 
-    by_part: dict[str, list[str]] = defaultdict(list)
-    for key in sorted(blocks, key=order):
-        by_part[part_of(plan, key)].append(key)
-    first = [keys[0] for keys in by_part.values()]
-    others = [key for keys in by_part.values() for key in keys[1:]]
+    keys = sorted(blocks, key=order)
+    first = {part_of(plan, key): key for key in reversed(keys)}.values()
     most = max(len(first), other.n_blocks // PART_COMPARED) if is_all else len(first)
     return [
         BlockId(plan.keys[key], int(blocks[key][int(order(key), 16) % len(blocks[key])]), key)
-        for key in (first + sorted(others, key=order))[:most]
+        for key in sorted(keys, key=lambda key: key not in first)[:most]
     ]
 
 

@@ -18,7 +18,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of
-from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
+from simstudy.study.run_options import PILOT_REP, RunOptions, check_by_name
 from simstudy.study.spec import StudySpec
 from simstudy.validation import check_whole
 
@@ -249,7 +249,8 @@ class Study(StudySpec):
 
         check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
-        size = pilot_rep(self, n_rep or 2 * self.block_size)
+        two_blocks = 2 * self.block_size
+        size = min(n_rep or two_blocks, max(two_blocks, PILOT_REP))
         pilot = self.run(size, seed, backend="inline", n_jobs=1)
         return forecast(pilot, targets)
 

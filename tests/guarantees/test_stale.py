@@ -414,19 +414,13 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     assert len(load(after.folder).replicates) == len(after.replicates)
 
 
-def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
-    numbers = content(first)
-    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
-    again = written.study().run(50, out=tmp_path / "out", **INLINE, adopt=True)
-    assert again.outcome.n_blocks == 0
-    assert content(again) == numbers
-    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
-
-
 def test_adopted_blocks_count_for_both_codes_and_new_ones_stand_beside(written, first, tmp_path):
     before, after = "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE"
     written.edit("stale_kernel", before, after)
-    run_noted(written.study(), tmp_path / "out", adopt=True)
+    adopted, _ = run_noted(written.study(), tmp_path / "out", adopt=True)
+    assert adopted.outcome.n_blocks == 0
+    assert content(adopted) == content(first)
+    assert adopted.details.spent == first.details.spent, "timings are adopted with their blocks"
     longer, _ = run_noted(written.study(), tmp_path / "out", 90)
     assert longer.outcome.n_blocks == 2
     assert len(load(longer.folder).replicates) == 90, "blocks of both codes are read"
