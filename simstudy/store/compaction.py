@@ -221,7 +221,7 @@ def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]]
     """List the files that are older than a moment, and the origins of blocks in all others."""
     old: list[tuple[str, FileMetadata]] = []
     young: set[str] = set()
-    for name, parquet in files.metadata(files.names(), verify=False):
+    for name, parquet in files.metadata(files.names()):
         if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
             continue
         content = file_metadata(parquet)

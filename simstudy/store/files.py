@@ -71,23 +71,18 @@ class Folder:
         with os.scandir(self.path) as entries:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
-    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+    def metadata(self, names: Iterable[str]) -> Metadata:
         """Yield the Parquet metadata of each file, or the error of reading it.
 
-        A file is hashed only once, and again if its size or time has changed.
-
-        Parameters
-        ----------
-        verify
-            Whether to compare the content with the name: a `StoreError` if they differ.
+        A file is hashed only once, and again if its size or time has changed. There is a
+        `StoreError` if its content does not match its name.
         """
         known = atomic_files.read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
             try:
                 with self.open(name) as file:
-                    if verify:
-                        found[name] = self._verified(name, file, known.get(name))
+                    found[name] = self._verified(name, file, known.get(name))
                     metadata = pq.read_metadata(file)
             except Exception as error:  # a file may hold anything
                 found.pop(name, None)
@@ -194,12 +189,12 @@ class ObjectStore:
     def modified(self, name: str) -> float:
         return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
 
-    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+    def metadata(self, names: Iterable[str]) -> Metadata:
         """Yield the metadata of each file, or the error of reading it.
 
         They are read from local copies if all rows will be read, otherwise from the files' ends.
         """
-        opened, listed = self.open if self.at_once and verify else self._end, [*names]
+        opened, listed = self.open if self.at_once else self._end, [*names]
 
         def metadata_of(name: str) -> pq.FileMetaData | Exception:
             try:

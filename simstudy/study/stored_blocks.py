@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -195,7 +194,7 @@ def count_other_versions(
     str
         One line on the comparison for each set of versions.
     """
-    for text, made_by in _not_compared(plan, folder):
+    for text, made_by in _not_compared(plan, folder).items():
         other = _blocks_made_by(plan, folder.store, made_by)
         sample = _sample(other, text, is_all=options.is_all)
         note, _ = _compare(other, sample, text, folder, code, options)
@@ -206,7 +205,7 @@ def uncompared_versions(plan: Plan, folder: StudyFolder) -> tuple[Store, str]:
     """The store with blocks of other versions that no run has compared yet, and a line on them."""
     accepted = {key: {*origins} for key, origins in folder.store.accepted.items()}
     texts = []
-    for text, made_by in _not_compared(plan, folder):
+    for text, made_by in _not_compared(plan, folder).items():
         texts.append(f"{len(made_by):,} of {len(plan.keys):,} units have blocks of other versions")
         texts[-1] += f" ({text}), which count if a sample that the next run draws again agrees"
         for key, each in made_by.items():
@@ -214,27 +213,26 @@ def uncompared_versions(plan: Plan, folder: StudyFolder) -> tuple[Store, str]:
     return folder.store.reopened(accepted=accepted) if texts else folder.store, "; ".join(texts)
 
 
-def _not_compared(plan: Plan, folder: StudyFolder) -> Iterator[tuple[str, dict[str, Provenance]]]:
-    """Group stored blocks of the current code that have no verdict by their versions.
+def _not_compared(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, Provenance]]:
+    """The provenance of stored blocks of the current code that have no verdict.
 
-    Yields
-    ------
-    tuple[str, dict[str, Provenance]]
-        The versions that differ, as text, and the provenance of the blocks by key.
+    Returns
+    -------
+    dict[str, dict[str, Provenance]]
+        By the versions that differ, as text, and by key.
     """
     current = folder.store.provenance
     groups: dict[str, dict[str, Provenance]] = {}
     for key in plan.keys:
+        now = current.versions(key)
         for each in folder.store.others.get(key, ()):
             pair = key, each.origin(key), current.origin(key)
             if pair not in folder.verdicts and each.same_code(current, key):
-                at = json.dumps(each.versions(key), sort_keys=True)
-                groups.setdefault(at, {}).setdefault(key, each)
-    for found in groups.values():
-        key, made_by = next(iter(found.items()))
-        was, now = made_by.versions(key), current.versions(key)
-        changed = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-        yield first_few([f"{n} was {was.get(n)} and is {now.get(n)}" for n in changed]), found
+                was = each.versions(key)
+                changed = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+                texts = [f"{n} was {was.get(n)} and is {now.get(n)}" for n in changed]
+                groups.setdefault(first_few(texts), {}).setdefault(key, each)
+    return groups
 
 
 def _sample(other: OtherBlocks, versions: str, *, is_all: bool) -> list[BlockId]:
