@@ -26,8 +26,8 @@ from simstudy.store.columns import (
     MESSAGE_COLUMNS,
     Message,
     columns_of,
-    errors_in,
     messages_in,
+    rows_with_error,
     simulated_columns,
     stored_messages,
     stored_names,
@@ -113,7 +113,9 @@ class StoredReplicates:
     def any_failed(self) -> bool:
         names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
         sizes = self.plan.unit_sizes(self.n_rep)
-        found = map_batches(lambda batch: errors_in(batch.table), self.store, sizes, names)
+        found = map_batches(
+            lambda batch: rows_with_error(batch.table).any(), self.store, sizes, names
+        )
         return bool(names) and any(found) and any(True for _ in self.messages(ERROR))
 
     def messages(self, kind: str) -> Iterator[tuple[str, Message]]:

@@ -77,9 +77,7 @@ def take_inventory(run: Run) -> Inventory:
     folder = StudyFolder.open(plan, out, provenance.of_blocks, at_once=False)
     store, pending = stored_blocks.uncompared_versions(plan, folder)
     other = stored_blocks.other_code(plan, store, data=True)
-    code = (
-        stored_blocks.describe_other_code(other, folder, adopts=run.settings.adopt) if other else ""
-    )
+    code = stored_blocks.describe_other_code(other, folder) if other else ""
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(run.n_rep))
     return Inventory(
         plan,

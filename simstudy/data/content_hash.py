@@ -9,7 +9,7 @@ that stores a column of text, or on the machine's byte order.
 import hashlib
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -139,14 +139,6 @@ def _column(digest: "hashlib._Hash", values: "pd.Series[Any] | pd.Index[Any]", w
         _objects(digest, objects.to_numpy(), where)
 
 
-def _refuse_column(kind: object, where: str) -> NoReturn:
-    raise DesignError(
-        f"{where} holds {kind}, for which no bytes are defined, so its content cannot be told "
-        "from another's. Convert it to numbers, dates, categories or text, or write the table to "
-        "a file and give that: Data.file('data.parquet')."
-    )
-
-
 def _objects(digest: "hashlib._Hash", values: Any, where: str) -> None:
     """Texts, numbers, times and missing values, each with its type."""
     _put(digest, f"{len(values)}")
@@ -172,4 +164,8 @@ def _tagged(values: Iterable[Any], where: str) -> Iterable[bytes]:
         elif hasattr(value, "isoformat"):
             yield b"t" + f"{kind.__name__} {value.isoformat()};".encode()
         else:
-            _refuse_column(f"a {kind.__name__}", where)
+            raise DesignError(
+                f"{where} holds a {kind.__name__}, for which no bytes are defined, so its content "
+                "cannot be told from another's. Convert it to numbers, dates, categories or text, "
+                "or write the table to a file and give that: Data.file('data.parquet')."
+            )

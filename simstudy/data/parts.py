@@ -88,10 +88,10 @@ class Data:
         table = frame.to_frame() if isinstance(frame, pd.Series) else frame
         if not isinstance(table, pd.DataFrame):
             raise DesignError(
-                f"Data.from_frame takes a pandas DataFrame or Series, not {_kind_of(frame)}."
+                f"Data.from_frame takes a pandas DataFrame or Series, not a {type(frame).__name__}."
             )
         held = held_frame(table)
-        return cls(hash_of_frame(held), _named(name), held)
+        return cls(hash_of_frame(held), name, held)
 
     @classmethod
     def from_array(cls, array: np.ndarray, name: str) -> "Data":
@@ -116,11 +116,11 @@ class Data:
         """
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise DesignError(
-                f"Data.from_array takes a NumPy array, not {_kind_of(array)}: make one with "
+                f"Data.from_array takes a NumPy array, not a {type(array).__name__}: make one with "
                 "numpy.asarray (masked values filled), or give a table to Data.from_frame."
             )
         held = held_array(array)
-        return cls(hash_of_array(held), _named(name), held)
+        return cls(hash_of_array(held), name, held)
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
@@ -141,7 +141,7 @@ class Data:
         source = os.path.abspath(os.fspath(path))
         with open_file(source) as file:
             sha256 = sha256_of(file)
-        return cls(sha256, _named(stem(source) if name is None else name), source)
+        return cls(sha256, name or stem(source), source)
 
     # ---------------------------------------------------------------- reading
     def read_frame(self, **options: Any) -> "pd.DataFrame":
@@ -286,15 +286,11 @@ class Data:
             self._refuse_other(hash_of_frame(self.source))
         return self.source
 
-    @property
-    def _place(self) -> str:
-        source = self.source
-        return source if isinstance(source, str) else f"{_kind_of(source)} in memory"
-
     def _refuse_other(self, found: str) -> None:
         if found != self.sha256:
+            place = self.source if isinstance(self.source, str) else repr(self)
             raise StudyError(
-                f"{self._place} has changed since the study was made: its content was "
+                f"{place} has changed since the study was made: its content was "
                 f"#{self.sha256[:6]} and is #{found[:6]}. Its results would mix two versions of "
                 "the data. Put the old content back, or start the program again, which makes a "
                 "new part of the new content."
@@ -302,8 +298,8 @@ class Data:
 
     def _refuse_kind(self, wanted: str, maker: str) -> NoReturn:
         raise StudyError(
-            f"{self!r} is {self._place} and has no {wanted}: only what {maker} made does. Read it "
-            "as what it is."
+            f"{self!r} is a {type(self.source).__name__} and has no {wanted}: only what {maker} "
+            "made does. Read it as what it is."
         )
 
     def identity_text(self) -> str:
@@ -327,22 +323,6 @@ class Data:
 
     def __hash__(self) -> int:
         return hash(self.sha256)
-
-
-def _named(name: str) -> str:
-    if not name or not isinstance(name, str):
-        raise DesignError(
-            f"name={name!r}: data are shown by their name in every table. Give it a text, such as "
-            "name='prices'."
-        )
-    return name
-
-
-def _kind_of(value: object) -> str:
-    """The type and shape of a value, such as `a DataFrame of shape (3, 2)`."""
-    name = type(value).__name__
-    shape = getattr(value, "shape", None)
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" + (f" of shape {shape}" if shape else "")
 
 
 # ---------------------------------------------------------------- content in memory

@@ -5,7 +5,7 @@ import os
 import platform
 import time
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from simstudy.errors import StudyError
 
@@ -46,17 +46,7 @@ def ending_of(path: str) -> str:
 COARSEST_NS = 2_000_000_000  # resolution of file times on FAT, the coarsest file system
 
 
-class _Stamp(NamedTuple):
-    """Identity, size and times of a file, which change when it is written to."""
-
-    device: int
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-
-_hashed: dict[_Stamp, str] = {}  # only files not modified just before they were hashed
+_hashed: dict[tuple[int, ...], str] = {}  # only files not modified just before they were hashed
 
 
 def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
@@ -74,12 +64,13 @@ def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
     began = time.time_ns()
     file.seek(0)
     sha256 = hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
-    is_at_rest = began - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS
+    is_at_rest = began - max(stamp[-2:]) > COARSEST_NS
     if stamp == _stamp(file) and is_at_rest:  # otherwise a later write may have the same times
         _hashed[stamp] = sha256
     return sha256
 
 
-def _stamp(file: BinaryIO) -> _Stamp:
+def _stamp(file: BinaryIO) -> tuple[int, ...]:
+    """Identity, size and times of a file, which change when it is written to."""
     said = os.fstat(file.fileno())
-    return _Stamp(said.st_dev, said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns)
+    return (said.st_dev, said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns)

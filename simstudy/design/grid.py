@@ -30,10 +30,6 @@ Columns = Mapping[str, np.ndarray]
 """Columns of a block, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
 
 
-Exact = Mapping[str, float | np.ndarray]
-"""Exact values by the measures' names: a number, or an array over the axes."""
-
-
 @runtime_checkable
 class Scenario(Protocol):
     """One point of the design: a frozen dataclass whose fields are the factors.
@@ -57,6 +53,9 @@ class Scenario(Protocol):
 ScenarioT = TypeVar("ScenarioT", bound=Scenario)
 AnyScenario: TypeAlias = Any
 """A `Scenario` whose class is defined by an experiment, which may read any attribute of it."""
+
+Exact = Mapping[str, float | np.ndarray]
+"""Exact values by the measures' names: a number, or an array over the axes."""
 
 PlainFactor = bool | int | float | str | None
 """The value of a factor in tables and files."""
@@ -193,14 +192,10 @@ def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> 
     for value in given:
         if not isinstance(value, ZippedFactors):
             raise DesignError(
-                f"grid was given {_short_repr(value)} for no factor. Write grid({_name(scenario)}, "
-                "n=[5, 10]), with the factor's name before its values, or zipped(...) for "
-                "factors that move together."
+                f"grid was given {in_one_line(repr(value))} for no factor. Write "
+                f"grid({_name(scenario)}, n=[5, 10]), with the factor's name before its values, or "
+                "zipped(...) for factors that move together."
             )
-
-
-def _short_repr(value: object) -> str:
-    return in_one_line(repr(value))
 
 
 def _name(scenario: object) -> str:
@@ -243,8 +238,8 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
 def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
     if not (isinstance(scenario, type) and is_dataclass(scenario)):
         raise DesignError(
-            f"{_short_repr(scenario)} is not a dataclass, so its factors cannot be named. Give "
-            "grid the class, with @dataclass(frozen=True) above it."
+            f"{in_one_line(repr(scenario))} is not a dataclass, so its factors cannot be named. "
+            "Give grid the class, with @dataclass(frozen=True) above it."
         )
     known = [field.name for field in fields(scenario)]
     for name in names:

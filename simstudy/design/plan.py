@@ -3,8 +3,6 @@
 import inspect
 import itertools
 import numbers
-import re
-import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -177,59 +175,29 @@ def shown_level(value: object) -> PlainFactor:
 
 
 class WarningFilter(NamedTuple):
-    """A filter of warnings, as those of the module `warnings`."""
+    """What is done with a class of warnings, as in the module `warnings`."""
 
     action: str
-    message: str  # pattern of the beginning of the text; empty for all
     category: Any  # a class of warnings
-    module: str  # pattern of the module's name; empty for all
-    lineno: int  # 0 for all
 
 
 def current_filters() -> tuple[WarningFilter, ...]:
     """The filters of this process up to the last that turns warnings into errors.
 
-    Filters for modules of this package are for its developers, and do not count.
+    Filters for some texts, modules or lines do not count.
     """
-    if all(action != "error" for action, *_ in warnings.filters):
-        return ()
-    filters = [
-        WarningFilter(action, _pattern(message), category, _pattern(module), lineno)
-        for action, message, category, module, lineno in warnings.filters
+    found = [
+        WarningFilter(action, category)
+        for action, text, category, module, line in warnings.filters
+        if not (text or module or line)
     ]
-    filters = [each for each in filters if not each.module.startswith(__name__.split(".")[0])]
-    errors = [at for at, each in enumerate(filters) if each.action == "error"]
-    return tuple(filters[: errors[-1] + 1]) if errors else ()
+    last = max((at for at, each in enumerate(found, start=1) if each.action == "error"), default=0)
+    return tuple(found[:last])
 
 
-def filters_of(categories: type[Warning] | tuple[type[Warning], ...]) -> tuple[WarningFilter, ...]:
-    """Filters that turn these classes of warnings into errors."""
-    each = categories if isinstance(categories, tuple) else (categories,)
-    return tuple(WarningFilter("error", "", category, "", 0) for category in each)
-
-
-def _pattern(compiled: Any) -> str:
-    return str(getattr(compiled, "pattern", compiled) or "")
-
-
-def action_of(
-    filters: Iterable[WarningFilter],
-    text: str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-) -> str:
-    """The action of the first filter that a warning matches; empty if none does."""
-    loaded = [n for n, each in [*sys.modules.items()] if getattr(each, "__file__", "") == filename]
-    module = (loaded or [filename.removesuffix(".py")])[0]
-    for each in filters:
-        if not (issubclass(category, each.category) and each.lineno in (0, lineno)):
-            continue
-        if not re.match(each.message, text, re.IGNORECASE):
-            continue
-        if re.match(each.module, module):
-            return each.action
-    return ""
+def action_of(filters: Iterable[WarningFilter], category: type[Warning]) -> str:
+    """The action of the first filter for a class of warnings; empty if there is none."""
+    return next((each.action for each in filters if issubclass(category, each.category)), "")
 
 
 @dataclass(frozen=True)
@@ -250,7 +218,8 @@ class Rules:
     warnings_as_failures
         Classes of warnings that count as failures of a replicate, where a function is called for
         each of them (`each_replicate`, `draw_one`). The "error" filters of the process that starts
-        the run (`warnings.simplefilter("error", NotConverged)`, `python -W error`) count as well.
+        the run for classes of warnings (`warnings.simplefilter("error", NotConverged)`,
+        `python -W error`) count as well.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
         no number. `Study.run` can set another limit.
@@ -393,27 +362,18 @@ class Plan:
         """Sizes by the keys of work units, from sizes by scenario keys."""
         return {drawn: n for key, n in sizes.items() for drawn in self.unit_keys[key]}
 
-    def of_methods(self, names: Iterable[str]) -> "Plan":
-        """The plan restricted to some methods; streams do not change."""
-        named = {method.name: method for method in self.methods}
-        chosen = {name: named[name] for name in names}
-        axes = {**self.axes, self.methods_axis: tuple(chosen)}
-        return replace(self, methods=tuple(chosen.values()), axes=axes)
-
     def identity_of(self, scenario: Scenario) -> str:
         """The identity of a scenario when the plan was made."""
-        known = self._names.get(id(scenario))
-        return known[0] if known else identity(scenario)
+        return self._names_of(scenario)[0]
 
     def key_of(self, scenario: Scenario) -> str:
         """The key of a scenario in the store."""
-        known = self._names.get(id(scenario))
-        return known[2] if known else short_hash(identity(scenario))
+        return short_hash(self.identity_of(scenario))
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of a block: of its data, or of a method."""
         study = f"{self.name}/{self.full_size or self.block_size}"
-        address = self._address_of(base_scenario(scenario))
+        address = self._names_of(base_scenario(scenario))[1]
         return Streams(self.seed, study, address, block, method_of(scenario))
 
     def cached(self, scenario: Scenario, what: Hashable, work: Callable[[], Any]) -> Any:
@@ -427,26 +387,18 @@ class Plan:
     def _cache(self) -> dict[tuple[str, Hashable], Any]:
         return {}
 
-    def _address_of(self, scenario: Scenario) -> str:
-        known = self._names.get(id(scenario))
-        return known[1] if known else identity(scenario, without=self.rules.common_random_numbers)
+    def _names_of(self, scenario: Scenario) -> tuple[str, str]:
+        """The identity of a scenario when the plan was made, with and without common factors."""
+        return self._names.get(id(scenario)) or self._names_now(scenario)
+
+    def _names_now(self, scenario: Scenario) -> tuple[str, str]:
+        return identity(scenario), identity(scenario, without=self.rules.common_random_numbers)
 
     @cached_property
-    def _names(self) -> dict[int, tuple[str, str, str]]:
-        """The identity of each scenario, with and without the common factors, and key, by `id`.
-
-        Cached, since every block needs one.
-        """
+    def _names(self) -> dict[int, tuple[str, str]]:
+        """The names of each scenario, by `id`. Cached, since every block needs them."""
         own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
-        found = {}
-        for place, each in own.items():
-            name, common = identity(each), self.rules.common_random_numbers
-            found[place] = (
-                name,
-                identity(each, without=common) if common else name,
-                short_hash(name),
-            )
-        return found
+        return {place: self._names_now(each) for place, each in own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without caches, which are valid in this process only."""

@@ -722,7 +722,7 @@ def _dispatching() -> contextlib.ExitStack:
             return
         texts, filters = _recorder.stack[-1] if _recorder.stack else (None, of_process)
         place = str(message), category, filename, lineno
-        if filters and action_of(filters, *place) == "error":
+        if action_of(filters, category) == "error":
             raise message if isinstance(message, Warning) else category(message)
         if texts is not None:
             texts.append(f"{category.__name__}: {message}")

@@ -359,9 +359,8 @@ def _filters_of(plan: Plan) -> Fingerprint:
     if not plan.warning_filters:
         return {}
     texts = [
-        f"{f.action}:{f.message}:{f.category.__module__}.{f.category.__qualname__}:{f.module}:"
-        f"{f.lineno}"
-        for f in plan.warning_filters
+        f"{each.action}::{each.category.__module__}.{each.category.__qualname__}::0"
+        for each in plan.warning_filters
     ]
     return {FILTERS: "#" + short_hash("|".join(texts))}
 

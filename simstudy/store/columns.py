@@ -166,16 +166,6 @@ def has_nulls(table: pa.Table) -> bool:
 
 
 # ---------------------------------------------------------------- stored errors
-def errors_in(table: pa.Table) -> bool:
-    """Whether a table has any error."""
-    names = {ERROR, CELL_ERROR}.intersection(table.column_names)
-    return any(_has_any(table.column(name)) for name in names)
-
-
-def _has_any(column: pa.ChunkedArray) -> bool:
-    return any(len(flat) > flat.null_count for flat in map(_innermost, column.chunks))
-
-
 def rows_with_error(table: pa.Table) -> np.ndarray:
     """Find the rows with an error in any cell; shape `(rep,)`."""
     failed = np.zeros(len(table), dtype=bool)
@@ -218,7 +208,7 @@ def counted_errors(plan: Plan, errors: np.ndarray) -> np.ndarray:
 
 def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
     """Find failed cells, shape `(rep, *axes)`; a failed replicate fails in every cell."""
-    if not errors_in(table):
+    if not {ERROR, CELL_ERROR}.intersection(table.column_names):
         return np.zeros((len(table), *plan.shape), dtype=bool)
     failed = has_text(counted_errors(plan, _errors(plan, table)))
     wide = failed.reshape(failed.shape + (1,) * (1 + len(plan.shape) - failed.ndim))
@@ -233,18 +223,13 @@ def nan_where_failed(
     failed = failed_cells(columns)
     if failed is None:
         return dict(columns)
-    return {
-        name: _with_nan(column, failed, n_inner=int(name in vectors))
-        if column.dtype.kind in "biuf"
-        else column
-        for name, column in columns.items()
-    }
-
-
-def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.ndarray:
-    full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
-    void = failed_cell_mask(full, failed, n_inner=n_inner)
-    return full if void is None else np.where(void, np.nan, full)
+    made = dict(columns)
+    for name, column in columns.items():
+        if column.dtype.kind in "biuf":
+            full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
+            void = failed_cell_mask(full, failed, n_inner=int(name in vectors))
+            made[name] = full if void is None else np.where(void, np.nan, full)
+    return made
 
 
 # ---------------------------------------------------------------- errors and warnings

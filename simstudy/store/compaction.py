@@ -7,7 +7,7 @@ duplicates, but no block is lost.
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from simstudy.store.block_files import (
     write_blocks,
 )
 from simstudy.store.blocks import Store
-from simstudy.store.files import DAMAGED, ENDING, REPLICATES, Files, Folder, files_at, label_of
+from simstudy.store.files import DAMAGED, ENDING, REPLICATES, Files, Folder, files_at
 from simstudy.store.provenance import UNKNOWN
 from simstudy.store.runs import list_runs
 
@@ -73,7 +73,7 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     try:
         n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
         batches = _batches(_slices_in(store, sources), n_bytes)
-        targets = {write_slices(store, slices) for slices in batches}
+        targets = {_write_slices(store, slices) for slices in batches}
         for name in (sources & sizes.keys()) - targets:
             store.files.delete(name)
     except FileNotFoundError:  # without locks, another run may merge the same files
@@ -100,7 +100,7 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
     yield from (part for part in np.split(slices, changes) if len(part))
 
 
-def write_slices(store: Store, slices: np.ndarray) -> str:
+def _write_slices(store: Store, slices: np.ndarray) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
@@ -147,7 +147,7 @@ CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
 
 @dataclass
 class Removed:
-    """Blocks that were or would be removed; `n_bytes` is an estimate for files kept in part."""
+    """Blocks that were or would be removed."""
 
     n_blocks: int = 0
     n_bytes: int = 0
@@ -159,7 +159,7 @@ def clean(
     dry_run: bool = False,
     older_than: float = CLEAN_SECONDS,
 ) -> Removed:
-    """Remove the blocks that no run of a study uses, and damaged or unfinished files.
+    """Remove the files without a block that a run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of settings and code of which a younger file has
     blocks as well: a run may be drawing them. Blocks of older versions that do not state their
@@ -172,7 +172,7 @@ def clean(
     dry_run
         Whether to count the blocks without removing them.
     older_than
-        Age in seconds from which on blocks are removed.
+        Age in seconds from which on files are removed.
 
     Returns
     -------
@@ -198,21 +198,17 @@ def clean(
     with folder_lock(blocks):
         old, young = _by_age(files, time.time() - older_than)
         for name, content in old:
-            keys = {each.key for each in content.ranges}
-            kept = {
-                key
-                for key in keys
-                if content.provenance.settings.get("study") not in ours
-                or content.provenance.origin(key) in young
-                or any(run.uses(content.provenance, key) for run in runs)
-            }
-            n = sum(each.n for each in content.ranges)
-            n_removed = sum(each.n for each in content.ranges if each.key not in kept)
-            removed.n_blocks += n_removed
-            removed.n_bytes += files.size(name) * n_removed // n
-            if n_removed and not dry_run:
-                if kept:
-                    _write_part(files, name, content, kept)
+            made_from = content.provenance
+            is_used = any(
+                made_from.origin(each.key) in young
+                or any(run.uses(made_from, each.key) for run in runs)
+                for each in content.ranges
+            )
+            if is_used or made_from.settings.get("study") not in ours:
+                continue
+            removed.n_blocks += sum(each.n for each in content.ranges)
+            removed.n_bytes += files.size(name)
+            if not dry_run:
                 files.delete(name)
     if not dry_run:
         forget_unfinished(blocks)
@@ -225,7 +221,7 @@ def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]]
     """List the files that are older than a moment, and the origins of blocks in all others."""
     old: list[tuple[str, FileMetadata]] = []
     young: set[str] = set()
-    for name, parquet in files.metadata(files.names(), verify=False):
+    for name, parquet in files.metadata(files.names()):
         if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
             continue
         content = file_metadata(parquet)
@@ -234,11 +230,3 @@ def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]]
         else:
             young.update(content.provenance.origin(each.key) for each in content.ranges)
     return old, young
-
-
-def _write_part(files: Files, name: str, content: FileMetadata, keys: Collection[str]) -> None:
-    """Write the blocks of some keys in a file to a new file."""
-    size = sum(content.row_groups) // sum(each.n for each in content.ranges)
-    label = label_of(name)
-    store = Store(files, size, content.provenance, only_files=[name], label=label, read_only=True)
-    write_slices(store, np.concatenate([store.index.of(key) for key in sorted(keys)]))

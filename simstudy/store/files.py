@@ -17,8 +17,8 @@ import hashlib
 import json
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BufferedRandom, BytesIO
 from pathlib import Path
@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from simstudy import atomic_files
 from simstudy.errors import DiskFullError, StoreError
-from simstudy.remote import list_sizes, place_of, put_file, translated_errors
+from simstudy.remote import list_sizes, place_of, put_file
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -41,8 +41,7 @@ ENDING = ".parquet"
 HASH_DIGITS = 32  # digits of a file's hash in its name
 OTHER_BYTES = "its bytes are not the ones that were written"
 
-FILES_AT_ONCE = 64  # files to request in parallel; more connections may be refused by servers
-BYTES_AT_ONCE = 64_000_000  # size of these files in memory
+FILES_AT_ONCE = 16  # files to request in parallel, each of at most about 32 MB in memory
 TAIL_BYTES = 1 << 16  # end of a file that is read first, with its metadata in most cases
 
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
@@ -72,23 +71,18 @@ class Folder:
         with os.scandir(self.path) as entries:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
-    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+    def metadata(self, names: Iterable[str]) -> Metadata:
         """Yield the Parquet metadata of each file, or the error of reading it.
 
-        A file is hashed only once, and again if its size or time has changed.
-
-        Parameters
-        ----------
-        verify
-            Whether to compare the content with the name: a `StoreError` if they differ.
+        A file is hashed only once, and again if its size or time has changed. There is a
+        `StoreError` if its content does not match its name.
         """
         known = atomic_files.read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
             try:
                 with self.open(name) as file:
-                    if verify:
-                        found[name] = self._verified(name, file, known.get(name))
+                    found[name] = self._verified(name, file, known.get(name))
                     metadata = pq.read_metadata(file)
             except Exception as error:  # a file may hold anything
                 found.pop(name, None)
@@ -172,7 +166,6 @@ class ObjectStore:
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
         self._copies = atomic_files.TemporaryFolder()
-        self._lock = threading.Lock()  # threads may fetch the same file
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the URL only, without copies and caches."""
@@ -196,41 +189,31 @@ class ObjectStore:
     def modified(self, name: str) -> float:
         return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
 
-    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+    def metadata(self, names: Iterable[str]) -> Metadata:
         """Yield the metadata of each file, or the error of reading it.
 
         They are read from local copies if all rows will be read, otherwise from the files' ends.
         """
-        whole = self.at_once and verify
-        for some in self._in_batches(names, whole=whole):
-            found = self._fetch(some, None if whole else TAIL_BYTES)
-            for name in some:
-                try:
-                    yield name, self._metadata_of(name, found.get(name))
-                except Exception as error:  # a file may hold anything
-                    yield name, error
+        opened, listed = self.open if self.at_once else self._end, [*names]
 
-    def _metadata_of(self, name: str, tail: bytes | Exception | None) -> pq.FileMetaData:
-        if isinstance(tail, Exception):
-            raise tail
-        if tail is not None:
-            with contextlib.suppress(pa.ArrowInvalid):  # longer than the tail, or damaged
-                return pq.read_metadata(pa.BufferReader(tail))
-        with self.open(name) as file:
-            return pq.read_metadata(file)
+        def metadata_of(name: str) -> pq.FileMetaData | Exception:
+            try:
+                with opened(name) as file:
+                    return pq.read_metadata(file)
+            except Exception as error:  # a file may hold anything
+                return error
 
-    def _in_batches(self, names: Iterable[str], *, whole: bool) -> Iterator[list[str]]:
-        """Split names into batches of parallel requests."""
-        batch, n_bytes = list[str](), 0
-        for name in names:
-            size = self.size(name) if whole else TAIL_BYTES
-            if batch and (len(batch) == FILES_AT_ONCE or n_bytes + size > BYTES_AT_ONCE):
-                yield batch
-                batch, n_bytes = [], 0
-            batch.append(name)
-            n_bytes += size
-        if batch:
-            yield batch
+        with ThreadPoolExecutor(FILES_AT_ONCE if self.place.fs.async_impl else 1) as requests:
+            yield from zip(listed, requests.map(metadata_of, listed), strict=True)
+
+    def _end(self, name: str) -> pa.NativeFile:
+        """Open the end of a file, or its local copy if its metadata are longer."""
+        start = self.size(name) - TAIL_BYTES
+        if start > 0 and not self._copy(name).exists():
+            tail = self._request(name, start=start, end=start + TAIL_BYTES)
+            if int.from_bytes(tail[-8:-4], "little") + 8 <= len(tail):
+                return pa.BufferReader(tail)
+        return self.open(name)
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
@@ -241,60 +224,24 @@ class ObjectStore:
         StoreError
             If they do not match.
         """
-        with self._lock:
-            error = self._fetch([name]).get(name)
-        if isinstance(error, StoreError) and str(error) == OTHER_BYTES:
-            raise StoreError(
-                f"{name} in {self} cannot be used: {error}. Run the study without shard=... to "
-                "move it away and draw its blocks again."
-            )
-        if isinstance(error, Exception):
-            raise error
-        return pa.OSFile(str(self._copy(name)), "rb")
+        copy = self._copy(name)
+        if not copy.exists():
+            content = self._request(name)
+            if not is_named_by_content(BytesIO(content), name):
+                raise StoreError(
+                    f"{OTHER_BYTES}: {name} in {self}. Run the study without shard=... to move it "
+                    "away and draw its blocks again."
+                )
+            with translate_io_errors(self._copies.name):
+                atomic_files.write_bytes(copy, content)
+        return pa.OSFile(str(copy), "rb")
 
     def _copy(self, name: str) -> Path:
         return Path(self._copies.name) / name
 
-    def _fetch(
-        self, names: Sequence[str], n_bytes: int | None = None
-    ) -> dict[str, bytes | Exception]:
-        """Download files without a local copy, in parallel if the store supports it.
-
-        Parameters
-        ----------
-        n_bytes
-            Number of bytes from the end of each file; None for the whole file. Whole files are
-            kept as local copies.
-
-        Returns
-        -------
-        dict
-            The ends of longer files, and the errors of files that failed, by name.
-        """
-        sizes = {name: self.size(name) for name in names if not self._copy(name).exists()}
-        starts = [0 if n_bytes is None else max(0, size - n_bytes) for size in sizes.values()]
-        paths = [(self.place / name).path for name in sizes]
-        ends = list(sizes.values())
-        parts = self.place.fs.cat_ranges(paths, starts, ends, on_error="return") if paths else []
-        found: dict[str, bytes | Exception] = {}
-        for name, start, part in zip(sizes, starts, parts, strict=True):
-            try:
-                if isinstance(part, Exception):
-                    with translated_errors(str(self.place)):
-                        raise part
-                if start:
-                    found[name] = part
-                else:
-                    self._keep(name, part)
-            except Exception as error:
-                found[name] = error
-        return found
-
-    def _keep(self, name: str, content: bytes) -> None:
-        if not is_named_by_content(BytesIO(content), name):
-            raise StoreError(OTHER_BYTES)
-        with translate_io_errors(self._copies.name):
-            atomic_files.write_bytes(self._copy(name), content)
+    def _request(self, name: str, **part: int) -> bytes:
+        content: bytes = self.place.fs.cat_file((self.place / name).path, **part)
+        return content
 
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,7 +55,9 @@ class Times(NamedTuple):
 
 
 Spent = dict[tuple[str, str], tuple[BlockTimings, Times]]
-Warned = tuple[str, str, str, str]  # key, provenance, kind, text
+"""Timings by key of the work unit and hash of its provenance."""
+Warned = dict[tuple[str, str, str, str], None]
+"""Key of the work unit, hash of its provenance, kind and text of each warning."""
 
 
 @dataclass
@@ -95,25 +97,24 @@ def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRe
     name
         Name of the run, for the file.
     """
-    made_from = provenance.digest_of_each({*record.spent, *(key for _, key in record.warnings)})
-    times = list(record.times or ())
-    spent = [
-        (key, made_from[key], *timings, *times)
+    made_from = provenance.digest_of_each(provenance.values)
+    times = record.times or Times("", "")
+    spent = {
+        (key, made_from[key]): (timings, times)
         for key, timings in record.spent.items()
         if key in made_from
-    ]
+    }
     warnings = [
         (key, made_from[key], kind, text)
         for (kind, key), text in record.warnings.items()
         if key in made_from
     ]
-    _write(blocks, name, spent, warnings)
+    _write(blocks, name, spent, dict.fromkeys(warnings))
 
 
-def _write(
-    blocks: Place, name: str, spent: Iterable[Sequence[Any]], warnings: Iterable[Sequence[str]]
-) -> None:
-    content = {"spent": [*spent], "warnings": [*warnings]}
+def _write(blocks: Place, name: str, spent: Spent, warnings: Warned) -> None:
+    timed = [(*made, *timings, *times) for made, (timings, times) in spent.items()]
+    content = {"spent": timed, "warnings": [*warnings]}
     write_bytes(blocks / FOLDER / f"{name}.json", json.dumps(content).encode())
 
 
@@ -142,9 +143,7 @@ def merge_records(blocks: Place) -> None:
     paths = record_files(blocks)
     if len(paths) <= MANY_FILES:
         return
-    spent, warnings = _read_all(paths)
-    merged = [(*made, *timings, *times) for made, (timings, times) in spent.items()]
-    _write(blocks, uuid.uuid4().hex, merged, warnings)
+    _write(blocks, uuid.uuid4().hex, *_read_all(paths))
     for path in paths:
         path.unlink(missing_ok=True)
 
@@ -154,10 +153,10 @@ def record_files(blocks: Place) -> list[Place]:
     return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
 
 
-def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
+def _read_all(paths: Iterable[Place]) -> tuple[Spent, Warned]:
     """Sum the timings in some files by key and provenance, and collect warnings, each once."""
     spent: Spent = {}
-    warnings: dict[Warned, None] = {}
+    warnings: Warned = {}
     for path in paths:
         content = read_json(path) or {}
         try:

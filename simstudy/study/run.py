@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,6 @@ import numpy as np
 from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.analysis.replicates import StoredReplicates
 from simstudy.analysis.result import Result, ResultParts, warnings_of_measures
-from simstudy.atomic_files import read_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
@@ -21,12 +21,12 @@ from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import shard_label
-from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, first_few, warn
+from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
 from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.run_records import read_records
-from simstudy.store.runs import MANIFEST, StudyFolder, no_blocks_error
+from simstudy.store.runs import StudyFolder, no_blocks_error
 from simstudy.study import stored_blocks
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
@@ -60,9 +60,10 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         plan.work_units, options.out, provenance.of_blocks, at_once=is_all, label=label
     )
     with progress_of(study.name, options.progress) as progress:
-        notes = _compare_other_code(options, plan, folder, provenance)
-        for note in notes:
+        notes = []
+        for note in _compare_other_code(options, plan.work_units, folder, provenance):
             _say(note, progress)
+            notes.append(note)
         loop = Loop(
             plan.work_units,
             folder.store,
@@ -137,26 +138,20 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
 
 def _compare_other_code(
     options: RunOptions, plan: Plan, folder: StudyFolder, code: RunProvenance
-) -> list[str]:
+) -> Iterator[str]:
     """Compare stored blocks of other versions, and adopt those of other code if requested.
 
-    Returns
-    -------
-    list[str]
+    Yields
+    ------
+    str
         Lines on what was compared, and on what no longer counts.
     """
-    units = plan.work_units
-    notes = stored_blocks.count_other_versions(units, folder, code, options, is_all=options.is_all)
-    compared: set[tuple[str, str]] = set()
-    while options.adopt and (
-        adoptable := stored_blocks.other_code(units, folder.store, without=compared)
-    ):
-        notes.append(stored_blocks.adopt(adoptable, folder, code, options))
-        compared |= {(key, adoptable.provenance.origin(key)) for key in adoptable.keys}
-    seen = {key for key, _ in compared}
-    changed = stored_blocks.other_code(units, folder.store, data=True)
-    rest = changed.only([key for key in changed.keys if key not in seen])
-    return [*notes, stored_blocks.describe_other_code(rest, folder)] if rest else notes
+    yield from stored_blocks.count_other_versions(plan, folder, code, options)
+    if options.adopt:
+        yield from stored_blocks.adopt_other_code(plan, folder, code, options)
+    changed = stored_blocks.other_code(plan, folder.store, data=True, without=folder.verdicts)
+    if changed:
+        yield stored_blocks.describe_other_code(changed, folder)
 
 
 def _say(note: str, progress: Progress) -> None:
@@ -239,8 +234,7 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     Parameters
     ----------
     n_rep
-        Maximum number of replicates per scenario; None for all stored ones. If the run ended
-        within a block, the rest of that block is left out.
+        Maximum number of replicates per scenario; None for all of the stored blocks.
 
     Raises
     ------
@@ -255,16 +249,10 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     folder = StudyFolder.open(plan.work_units, options.out, provenance)
     other = stored_blocks.other_code(plan.work_units, folder.store, versions=True)
     if other:
-        folder = replace(folder, store=stored_blocks.with_blocks_of(folder.store, other.provenance))
-    in_store = _methods_with_blocks(plan, folder.store)
-    absent = [each.name for each in plan.methods if in_store and each.name not in in_store]
-    plan = plan.of_methods(in_store) if absent else plan
-    published = (read_json(place / MANIFEST) or {}).get("replicates_per_scenario") or {}
-    requested = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
+        folder = replace(folder, store=other.store)
+    most = math.inf if n_rep is None else n_rep
     stored = {
-        key: min(n * study.block_size, n_rep)
-        if n_rep is not None
-        else _replicates_of(plan, n, (requested.get(key, 0), options.size))
+        key: int(min(n * study.block_size, most))
         for key, n in blocks_of_each(plan, folder.store).items()
     }
     begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
@@ -277,24 +265,6 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
             f"stored blocks are of other code or libraries: {other.changes(provenance)}. A run "
             "draws them again"
         )
-    if absent:
-        warnings.append(f"not in this result, since no block is stored: method {first_few(absent)}")
     sizes = {key: stored[key] for key in begun.keys}
     parts = result_of(study, begun, folder, RunStats(warnings=warnings), sizes).details
     return Result(replace(parts, design=tuple(plan.work_units.keys)))
-
-
-def _methods_with_blocks(plan: Plan, store: Store) -> list[str]:
-    """The names of the methods that have a block in any scenario."""
-    by_method = zip(*plan.unit_keys.values(), strict=True)
-    return [
-        method.name
-        for method, keys in zip(plan.methods, by_method, strict=False)
-        if any(map(store.n_blocks, keys))
-    ]
-
-
-def _replicates_of(plan: Plan, n_blocks: int, requested: Iterable[int]) -> int:
-    """Count the replicates of stored blocks: a requested number if it ends in the last block."""
-    ends_there = (n for n in requested if n and plan.n_blocks(n) == n_blocks)
-    return next(ends_there, n_blocks * plan.block_size)

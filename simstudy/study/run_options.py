@@ -192,11 +192,6 @@ class RunOptions(Workers):
         return self.shard is None
 
 
-def pilot_rep(study: StudySpec, n_rep: int) -> int:
-    """Count the replicates of a pilot: at most `PILOT_REP` or two blocks."""
-    return min(n_rep, max(2 * study.block_size, PILOT_REP))
-
-
 # ---------------------------------------------------------------- one by one
 def check_n_blocks(n_rep: int, block_size: int) -> None:
     """Refuse more blocks than a run can keep track of."""

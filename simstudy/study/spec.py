@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.result import Figure, MakesTable, measure_context
 from simstudy.design import Scenario, check_distinct
-from simstudy.design.plan import Derived, Method, Plan, Rules, current_filters, filters_of
+from simstudy.design.plan import Derived, Method, Plan, Rules, WarningFilter, current_filters
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError, in_one_line, nearest
@@ -156,6 +156,8 @@ class StudySpec:
             Time limit of a block in a run. Default: that of the rules.
         """
         limit = block_seconds or self.rules.block_seconds
+        failures = self.rules.warnings_as_failures
+        by_rule = failures if isinstance(failures, tuple) else (failures,)
         check_whole(
             "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
         )
@@ -171,7 +173,10 @@ class StudySpec:
             derived=tuple(Derived(name, function) for name, function in self.derived.items()),
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             rules=replace(self.rules, block_seconds=limit),
-            warning_filters=(*filters_of(self.rules.warnings_as_failures), *current_filters()),
+            warning_filters=(
+                *(WarningFilter("error", each) for each in by_rule),
+                *current_filters(),
+            ),
         )
 
 

@@ -18,7 +18,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of
-from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
+from simstudy.study.run_options import PILOT_REP, RunOptions, check_by_name
 from simstudy.study.spec import StudySpec
 from simstudy.validation import check_whole
 
@@ -191,14 +191,15 @@ class Study(StudySpec):
         """Return the result of the blocks stored so far.
 
         A run draws the first block of every scenario, then the second of every scenario, and so on,
-        so this is the whole study with fewer replicates. Scenarios without a block are left out.
-        So are methods without a block. Blocks of other code count if there are none of the present
-        code. A warning says so.
+        so this is the whole study with fewer replicates. Scenarios are left out that have no block
+        of some method. Blocks of other code count if there are none of the present code. A warning
+        says so.
 
         Parameters
         ----------
         n_rep
-            Maximum number of replicates per scenario. Default: all stored ones.
+            Maximum number of replicates per scenario. Default: all of the stored blocks, which may
+            be more than a run asked for.
         seed
             Seed of the run.
         out
@@ -248,7 +249,8 @@ class Study(StudySpec):
 
         check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
-        size = pilot_rep(self, n_rep or 2 * self.block_size)
+        two_blocks = 2 * self.block_size
+        size = min(n_rep or two_blocks, max(two_blocks, PILOT_REP))
         pilot = self.run(size, seed, backend="inline", n_jobs=1)
         return forecast(pilot, targets)
 

@@ -79,7 +79,7 @@ def test_nan_is_one_whatever_its_bits():
         (np.zeros(2, np.longdouble), "is of type .*, whose values have no bytes"),
         (np.zeros(2, "V3"), "whose values have no bytes"),
         (np.zeros(2, [("a", "i1")]), "whose values have no bytes"),
-        (np.ma.masked_array([1]), "takes a NumPy array, not a MaskedArray of shape"),
+        (np.ma.masked_array([1]), "takes a NumPy array, not a MaskedArray"),
         (np.array(["a"], np.dtypes.StringDType()), "whose values have no bytes"),
         ([1.0], "takes a NumPy array, not a list: make one with numpy.asarray"),
     ],

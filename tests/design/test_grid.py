@@ -37,11 +37,8 @@ VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=4, unique=True)
 def test_a_full_grid_is_the_nested_loop(ks, sizes):
     plain = [Trial(k, n_obs) for k in ks for n_obs in sizes]
     assert grid(Trial, k=ks, n_obs=sizes) == plain
-
-
-def test_the_last_factor_moves_fastest_in_the_order_given():
-    made = grid(Trial, n_obs=[1, 2], k=[0, 0.5])
-    assert [(trial.n_obs, trial.k) for trial in made] == [(1, 0), (1, 0.5), (2, 0), (2, 0.5)]
+    other_order = [Trial(k, n_obs) for n_obs in sizes for k in ks]
+    assert grid(Trial, n_obs=sizes, k=ks) == other_order
 
 
 def test_single_values_text_and_parts_are_one_value():
@@ -138,23 +135,12 @@ SCENARIOS = grid(Trial, k=[0, 1, 2])
 PLAN = Plan("trial", 1, tuple(SCENARIOS), {"m": ("a", "b"), "s": ("x", "y", "z")}, block_size=7)
 
 
-@pytest.mark.parametrize(("n_rep", "n_blocks"), [(1, 1), (7, 1), (8, 2), (14, 2), (15, 3)])
-def test_blocks_are_whole(n_rep, n_blocks):
-    assert PLAN.n_blocks(n_rep) == n_blocks
-
-
 def test_cells_come_in_storage_order():
     places = np.arange(6).reshape(PLAN.shape)
     cells = list(PLAN.cells())
     assert PLAN.shape == (2, 3)
     for (i, m), (j, s) in itertools.product(enumerate("ab"), enumerate("xyz")):
         assert cells[places[i, j]] == (m, s)
-
-
-def test_without_axes_there_is_one_cell():
-    plain = Plan("trial", 1, tuple(SCENARIOS), {}, block_size=7)
-    assert list(plain.cells()) == [()]
-    assert plain.shape == ()
 
 
 def test_keys_are_in_order_and_last():

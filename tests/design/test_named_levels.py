@@ -67,13 +67,6 @@ def test_tables_and_selection_use_the_name():
         result.row("mean_x", law=LAWS["t"])
 
 
-@pytest.mark.parametrize("backend", ["threads", pytest.param("loky", marks=pytest.mark.slow)])
-def test_numbers_are_the_same_in_workers(backend):
-    here = study(law=LAWS).run(backend="inline").summary
-    there = study(law=LAWS).run(backend=backend, n_jobs=2).summary
-    assert here.equals(there)
-
-
 def test_another_object_under_the_name_is_drawn(tmp_path):
     first = study(law=LAWS).run(out=tmp_path)
     again = study(law=LAWS).run(out=tmp_path)

@@ -150,7 +150,7 @@ def test_adoption_after_a_sweep_takes_no_block_of_another_option(held, project, 
     how = ["experiment=levels", "adopt=true", "figures=false", "report=false"]
     assert main([*how, "experiment.alpha=0.1"]) == 0
     told = capsys.readouterr()
-    assert "2 of 8 stored blocks of other code were drawn again and agree" in told.err
+    assert "2 of 8 were drawn again and compared, and agree" in told.err
     assert "(0 blocks drawn now)" in told.out
     assert main([*how, "experiment.alpha=0.11"]) == 0
     told = capsys.readouterr()
@@ -165,9 +165,7 @@ SHARED = ["experiment=levels", "figures=false", "report=false", "backend=inline"
 
 def test_shards_of_two_codes_are_joined_by_drawing_no_more_than_one_share(project, capsys):
     assert main([*SHARED, "shard=1/3"]) == 0
-    write(
-        project, {"experiments/levels.py": LEVELS.replace("ndtri(1 - alpha)", "ndtri(1-2*alpha)")}
-    )
+    write(project, {"experiments/levels.py": EDITED})
     for share in ("2/3", "3/3"):
         assert main([*SHARED, f"shard={share}"]) == 0
     capsys.readouterr()
@@ -182,9 +180,7 @@ def test_shards_of_two_codes_are_joined_by_drawing_no_more_than_one_share(projec
 def test_a_join_of_shards_of_other_code_says_what_changed_and_draws_nothing(project, capsys):
     for share in ("1/3", "2/3"):
         assert main([*SHARED, f"shard={share}"]) == 0
-    write(
-        project, {"experiments/levels.py": LEVELS.replace("ndtri(1 - alpha)", "ndtri(1-2*alpha)")}
-    )
+    write(project, {"experiments/levels.py": EDITED})
     assert main([*SHARED, "shard=3/3"]) == 0
     capsys.readouterr()
     assert main([*SHARED, "join=3"]) == 3

@@ -224,7 +224,7 @@ def test_blocks_of_other_versions_that_differ_are_drawn_again(
     )  # fmt: skip
     again, (note,) = run_noted(study, tmp_path / "out")
     assert again.outcome.n_blocks == 3
-    assert "different in Trial(n_obs=3) (x by 1.0e-07), which are drawn again" in note
+    assert "different in Trial(n_obs=3) (x by 1.0e-07), so all blocks" in note
     once_more, none = run_noted(study, tmp_path / "out")
     assert (once_more.outcome.n_blocks, none) == (0, [])
 
@@ -404,7 +404,7 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     notes = Notes()
     after = run_methods(methods, tmp_path, adopt=True, progress=notes)
     assert after.outcome.n_blocks == 0
-    assert [text for text in notes.said if "4 of 12 stored blocks" in text]
+    assert [text for text in notes.said if "4 of 12 were drawn again" in text]
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
@@ -414,19 +414,13 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     assert len(load(after.folder).replicates) == len(after.replicates)
 
 
-def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
-    numbers = content(first)
-    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
-    again = written.study().run(50, out=tmp_path / "out", **INLINE, adopt=True)
-    assert again.outcome.n_blocks == 0
-    assert content(again) == numbers
-    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
-
-
 def test_adopted_blocks_count_for_both_codes_and_new_ones_stand_beside(written, first, tmp_path):
     before, after = "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE"
     written.edit("stale_kernel", before, after)
-    run_noted(written.study(), tmp_path / "out", adopt=True)
+    adopted, _ = run_noted(written.study(), tmp_path / "out", adopt=True)
+    assert adopted.outcome.n_blocks == 0
+    assert content(adopted) == content(first)
+    assert adopted.details.spent == first.details.spent, "timings are adopted with their blocks"
     longer, _ = run_noted(written.study(), tmp_path / "out", 90)
     assert longer.outcome.n_blocks == 2
     assert len(load(longer.folder).replicates) == 90, "blocks of both codes are read"
@@ -447,7 +441,7 @@ def test_of_several_earlier_codes_the_one_that_agrees_is_adopted(written, first,
         )
         again, notes = run_noted(written.study(), tmp_path / "out", adopt=True)
         assert again.outcome.n_blocks == 0, notes
-        assert "and agree, so all are kept" in notes[-1]
+        assert "agree to 1e-9, so all count" in notes[-1]
 
 
 def test_a_filter_that_makes_warnings_errors_ends_no_run(written, first, tmp_path, capsys):

@@ -308,27 +308,3 @@ def test_no_file_stays_open(tmp_path):
     assert_holds(open_store(tmp_path), "b", 6)
     links = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     assert not [link for link in links if link.startswith(f"{tmp_path}/")]
-
-
-# ---------------------------------------------------------------- whose blocks count
-def codes_of(**codes):
-    return Provenance(OWNER.settings, dict.fromkeys(codes, "S()"), codes)
-
-
-@pytest.mark.parametrize(
-    ("other", "n_own"),
-    [
-        (codes_of(a={"f": "#1"}, b={"f": "#1"}), 1),
-        (codes_of(a={"f": "#2"}, b={"f": "#1"}), 0),
-        (codes_of(a={"f": "#1", "g": "#1"}, b={"f": "#1"}), 0),
-        (Provenance({**OWNER.settings, "seed": 2}, {"a": "S()"}, {"a": {"f": "#1"}}), 0),
-    ],
-    ids=["same", "changed", "more", "seed"],
-)
-def test_blocks_of_other_code_do_not_count_beside_those_of_ours(other, n_own, tmp_path):
-    ours = codes_of(a={"f": "#1"}, b={"f": "#1"})
-    table = pa.concat_tables([rows("a", 0), rows("b", 0)])
-    write_as(tmp_path, table, ("a", 0, 1), ("b", 0, 1), provenance=other)
-    store = Store(tmp_path, ROWS, ours)
-    assert store.n_blocks("a") == n_own
-    assert store.n_blocks("b") == (other.settings == OWNER.settings)

@@ -73,18 +73,13 @@ def test_what_is_not_there_is_missed_in_every_way(place):
     assert place.names() == []
 
 
-def test_what_is_quarantined_is_not_among_the_names(place):
+def test_what_is_quarantined_or_deleted_is_not_among_the_names(place):
     name = put(place, ("a", 0, 1))
     place.quarantine(put(place, ("b", 0, 1)))
     assert place.names() == [name]
-    place.delete(name)
-    assert place.names() == []
-
-
-def test_what_vanishes_is_missed_in_words(place):
-    name = put(place, ("a", 0, 1))
     store = Store(place, ROWS, OWNER)
     place.delete(name)
+    assert place.names() == []
     store.scan()
     with pytest.raises(StoreError, match="block 0 of scenario a is not in "):
         store.read("a", 1)

@@ -139,7 +139,7 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
         file.name for file in store.referenced_files if file.number == store.index.of("c")["file"]
     ]
     damage(filled, name)
-    said = f"{name} in counting://.* cannot be used: its bytes are not .* draw its blocks again"
+    said = f"its bytes are not the ones .*: {name} in counting://.* draw its blocks again"
     with pytest.raises(StoreError, match=said):
         store.read("c", 1)
     assert name not in os.listdir(store.files._copies.name)

@@ -47,21 +47,17 @@ def test_a_file_is_no_folder(tmp_path):
         check_study("toy", file)
 
 
-def test_folders_of_runs(tmp_path):
-    assert study_folder(tmp_path / "runs" / "n_rep=5,seed=2") == tmp_path
-    assert study_folder(tmp_path) == tmp_path
-
-
 def test_a_results_folder_may_be_named_as_that_of_runs(tmp_path):
     result = run(tmp_path / "runs")
     assert study_folder(result.folder) == result.folder
+    assert study_folder(tmp_path / "x" / "runs" / "n_rep=5,seed=2") == tmp_path / "x"
     assert len(load(result.folder).replicates) == N_ROWS * N_REP
 
 
 # ---------------------------------------------------------------- cleaning
 def test_cleaning_removes_what_no_run_uses(tmp_path):
     run(tmp_path, seed=2)
-    run(tmp_path, study=mean_study((3, 10, 30)))
+    run(tmp_path, study=mean_study((30,)))
     folder = run(tmp_path, 210).folder
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0
