@@ -31,6 +31,15 @@ MAX_REPLICATES = 100_000  # rows of replicates that the page holds
 MAX_PACKED = 600_000  # numbers of replicates that the page holds
 MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
 DIFFERENCE, REP = "difference of methods", "rep"
+DIGITS_OF = {
+    "estimate": DIGITS,
+    "mcse": DIGITS - 1,
+    "_below": DIGITS - 1,
+    "_above": DIGITS - 1,
+    **dict.fromkeys(("exact", "n_rep", "n_failed"), 2 * DIGITS),
+    "nominal": DIGITS,
+}
+"""Significant digits of the columns of numbers."""
 AT_ZERO = ("bias", "relative_error")  # measures whose names contain it should be 0
 
 Table = dict[str, Any]
@@ -125,21 +134,14 @@ def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) 
     """A summary for the script; limits are in multiples of the Monte Carlo error."""
     names = [*list(frame.columns)[: list(frame.columns).index(MEASURE)], MEASURE]
     made = _factors(frame, names, value_labels, labels)
-    estimate, mcse = (
-        frame[name].to_numpy(dtype=float, na_value=np.nan) for name in ("estimate", "mcse")
-    )
-    unit = np.where(mcse > 0, mcse, 1.0)
-    columns = {"estimate": (estimate, DIGITS), "mcse": (mcse, DIGITS - 1)}
-    for name, side in (("lower", -1), ("upper", 1)):
-        limit = frame[name].to_numpy(dtype=float, na_value=np.nan) if name in frame else np.nan
-        columns["_below" if side < 0 else "_above"] = (side * (limit - estimate) / unit, DIGITS - 1)
-    for name in ("exact", "n_rep", "n_failed"):
-        if name in frame:
-            columns[name] = (frame[name].to_numpy(dtype=float, na_value=np.nan), 2 * DIGITS)
-    columns["nominal"] = (_nominal(frame), DIGITS)
+    numbers = frame.reindex(columns=[*DIGITS_OF, "lower", "upper"]).astype(float)
+    unit = numbers["mcse"].where(numbers["mcse"] > 0, 1.0)
+    numbers["_below"] = (numbers["estimate"] - numbers["lower"]) / unit
+    numbers["_above"] = (numbers["upper"] - numbers["estimate"]) / unit
+    numbers["nominal"] = _nominal(frame)
     made["values"] = {
-        name: [_number(v, digits) for v in column.tolist()]
-        for name, (column, digits) in columns.items()
+        name: [_number(value, digits) for value in numbers[name]]
+        for name, digits in DIGITS_OF.items()
     }
     texts = frame.reindex(columns=["reason", "warning"]).astype(object).fillna("").to_numpy()
     warnings = ["; ".join(filter(None, row)) for row in texts]
@@ -151,15 +153,13 @@ def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) 
 
 def _nominal(frame: pd.DataFrame) -> np.ndarray:
     """The value that each estimate should have; NaN if there is none."""
-    found = pd.Series(np.nan, index=frame.index)
     if DIFFERENCE in frame:
         return np.zeros(len(frame))
+    found = pd.Series(np.nan, index=frame.index)
     for name, rows in frame.groupby(MEASURE):
         nominal = nominal_values(str(name), rows)
-        if nominal is not None:
-            found[rows.index] = nominal
-        elif any(part in str(name) for part in AT_ZERO):
-            found[rows.index] = 0.0
+        at_zero = 0.0 if any(part in str(name) for part in AT_ZERO) else np.nan
+        found[rows.index] = at_zero if nominal is None else nominal
     return found.to_numpy()
 
 
@@ -192,27 +192,22 @@ def _add_replicates(content: Table, result: Result, value_labels: Readings, labe
     n_cells = math.prod(map(len, result.plan.axes.values()))
     if sum(result.n_rep.values()) * n_cells > MAX_REPLICATES:
         return
-    frame = result.replicates
+    frame, is_number = result.replicates, pd.api.types.is_numeric_dtype
     names = list(frame.columns)
     before = names[: names.index(REP)] + [axis for axis in result.plan.axes if axis in names]
     read = [name for measure in result.details.measures for name in measure.reads]
-    found = [name for name in names if name not in (*before, REP) and _is_number(frame[name])]
+    found = [name for name in names if name not in (*before, REP) and is_number(frame[name])]
     found.sort(key=lambda name: read.index(name) if name in read else len(read))
     found = found[: MAX_PACKED // max(len(frame), 1)]
     if not found:
         return
     table = _factors(frame, before, value_labels, labels)
     table["values"] = {REP: frame[REP].tolist()}
-    columns = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in found}
     packed = {
-        name: base64.b64encode(column.astype("<f4").tobytes()).decode()
-        for name, column in columns.items()
+        name: base64.b64encode(frame[name].to_numpy("<f4", na_value=np.nan).tobytes()).decode()
+        for name in found
     }
     content["tables"]["replicates"] = table | {"packed": packed}
-
-
-def _is_number(values: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(values)
 
 
 def _number(value: Any, digits: int = DIGITS) -> float | int | None:

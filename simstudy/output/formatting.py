@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import spent
@@ -129,61 +127,39 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     list
         Paths of the files.
     """
-    tables = {
-        f"{name}.parquet": pa.Table.from_pandas(of_one_type_each(frame), preserve_index=False)
-        for name, frame in frames.items()
-    }
-    drawn = result.plan.work_units
-    tables[SCENARIOS] = scenario_table(drawn)
-    if drawn.axes:
-        tables[CELLS] = cell_table(drawn)
-    for name, table in tables.items():
+    written = {f"{name}.parquet": frame for name, frame in frames.items()}
+    written[SCENARIOS] = scenario_table(result.plan.work_units)
+    if result.plan.work_units.axes:
+        written[CELLS] = cell_table(result.plan.work_units)
+    for name, frame in written.items():
         buffer = BytesIO()
-        pq.write_table(table, buffer)
+        of_one_type_each(frame).to_parquet(buffer, index=False)
         write_bytes(folder / name, buffer.getvalue())
-    return [folder / name for name in tables]
+    return [folder / name for name in written]
 
 
-def scenario_table(plan: Plan) -> pa.Table:
-    """The factors of every scenario, with its key."""
+def scenario_table(plan: Plan) -> pd.DataFrame:
+    """The factors of every scenario, with its key; None where it has no such factor."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    return pd.DataFrame([[row.get(name) for name in names] for row in rows], None, names, object)
 
 
-def _column(values: Sequence[Any]) -> pa.Array:
-    return pa.array(values if _have_one_type(values) else _as_texts(values))
-
-
-def cell_table(plan: Plan) -> pa.Table:
+def cell_table(plan: Plan) -> pd.DataFrame:
     """The labels of every cell, with its position in stored lists.
 
     Positions count from 1, as in R and SQL.
     """
-    labels = list(plan.cells())
-    columns = zip(*labels, strict=True)
-    return pa.table(
-        {"cell": range(1, len(labels) + 1)} | dict(zip(plan.axes, map(list, columns), strict=True))
-    )
+    labels = [(at, *cell) for at, cell in enumerate(plan.cells(), start=1)]
+    return pd.DataFrame(labels, None, ["cell", *plan.axes], object)
 
 
 def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert columns of mixed types to text, so that they can be stored."""
-    objects = [name for name in frame.columns if frame[name].dtype == object]
-    mixed: dict[str, Any] = {
-        name: _as_texts(frame[name]) for name in objects if not _have_one_type(frame[name].tolist())
-    }
-    return frame.assign(**mixed) if mixed else frame
-
-
-def _have_one_type(values: Sequence[Any]) -> bool:
-    """Whether a column of a file can hold all values unchanged."""
-    try:
-        pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, UnicodeError):
-        return False
-    return True
-
-
-def _as_texts(values: Iterable[Any]) -> list[str | None]:
-    return [None if value is None else writable(str(value)) for value in values]
+    """Convert columns that a file cannot hold unchanged, as those of mixed types, to text."""
+    for name in [name for name in frame.columns if frame[name].dtype == object]:
+        try:
+            pa.array(frame[name].tolist(), from_pandas=True)
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            texts = [None if each is None else writable(str(each)) for each in frame[name]]
+            frame = frame.assign(**{name: texts})
+    return frame
