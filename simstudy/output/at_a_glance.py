@@ -64,19 +64,13 @@ def at_a_glance(result: Result) -> list[str]:
 def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
     """The first measures of a method, in the study's order."""
     where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
-    declared = {measure.name for measure in result.details.declared}
-    names = [name for name in dict.fromkeys(rows[MEASURE]) if name in declared]
-    asked = _asked(result)
-    parts = (
-        _of_measure(str(name), rows[rows[MEASURE] == name], where, asked.get(str(name)))
-        for name in names
-    )
+    asked = {measure.name: measure.nominal for measure in result.details.declared}
+    names = [name for name in rows[MEASURE].unique() if name in asked]
+    parts = (_of_measure(n, rows[rows[MEASURE] == n], where, asked[n]) for n in names)
     return "; ".join([part for part in parts if part][:MAX_MEASURES])
 
 
-def _of_measure(
-    name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None = None
-) -> str:
+def _of_measure(name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None) -> str:
     """A measure over the scenarios, and in how many it differs from its nominal value."""
     try:
         text = f"{as_words(name)} {in_words(rows, where=where)}"
@@ -104,12 +98,6 @@ def _far_from(rows: pd.DataFrame, nominal: pd.Series) -> np.ndarray:
 def _critical(n: int) -> float:
     """The critical value of one of `n` two-sided comparisons (Bonferroni)."""
     return float(-special.ndtri((1 - LEVEL) / 2 / max(n, 1)))
-
-
-def _asked(result: Result) -> dict[str, float]:
-    """The nominal values that the measures know, by name."""
-    declared = result.details.declared
-    return {each.name: each.nominal for each in declared if each.nominal is not None}
 
 
 def nominal_values(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
@@ -145,19 +133,21 @@ class _Gap(NamedTuple):
 
 def _best(result: Result, axis: str) -> str:
     """The best method by the study's first measure; empty if no value of it is best."""
-    name = result.details.declared[0].name if result.details.declared else ""
-    rows = result.select(measure=name)
+    if not result.details.declared:
+        return ""
+    first = result.details.declared[0]
+    rows = result.select(measure=first.name)
     rows = rows[np.isfinite(rows["estimate"])]
-    loss = _loss(name, rows, _asked(result).get(name))
+    loss = _loss(first.name, rows, first.nominal)
     if loss is None or rows.empty:
         return ""
     try:
-        gaps = list(_gaps(result, name, rows.assign(loss=loss), axis))
+        gaps = list(_gaps(result, first.name, rows.assign(loss=loss), axis))
     except SimstudyError:  # a measure without contrasts
         return ""
     if not gaps:
         return ""
-    measure, critical = as_words(name), _critical(len(gaps))
+    measure, critical = as_words(first.name), _critical(len(gaps))
     is_apart = [gap.size > critical * gap.error and gap.size > 0 for gap in gaps]
     if len(gaps) == 1:
         (gap,) = gaps
@@ -179,7 +169,7 @@ def _best(result: Result, axis: str) -> str:
     return f"Best by {measure}, of {len(gaps):,} scenarios: {format_names(named)}."
 
 
-def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
+def _loss(name: str, rows: pd.DataFrame, asked: float | None) -> pd.Series | None:
     """The loss by which methods are ranked; None if the measure has no best value."""
     nominal = nominal_values(name, rows, asked)
     if nominal is not None:

@@ -22,7 +22,6 @@ from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import (
     EXPLORER,
     FIGURES,
-    REPORT,
     TABLES,
     clear_outputs,
     digest_of_summary,
@@ -45,8 +44,7 @@ from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
-FIGURES_PER_WORKER = 3  # a process starts and imports the plotting libraries in their time
-WORKER_SECONDS = 1.0  # a process starts in this time
+FIGURES_PER_WORKER = 2  # a process starts and imports the plotting libraries in their time
 NO_DATA_ERRORS = (FigureError, StudyError, LookupError)  # the run lacks data for the output
 
 
@@ -219,10 +217,7 @@ def publish(
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
         finish: Callable[[], list[Artefact]] = list
         if figures:
-            seconds = time.perf_counter() - start
-            finish = _begin_figures(
-                result, target, pdf, Workers(n_jobs=n_jobs).count, step, seconds
-            )
+            finish = _begin_figures(result, target, pdf, Workers(n_jobs=n_jobs).count, step)
         frames = frames_of(result) | {"claims": result.claims}
         if result.details.replicates.store is not None:
             frames |= {"groups": estimates_of_groups(result)}
@@ -262,11 +257,7 @@ def publish(
         if report:
             step("report")
             title = content["question"] or as_words(result.plan.name)
-            details, explorer = result.details, target / EXPLORER
-            write_explorer(
-                result.summary, explorer, title, answer=made.answer, labels=details.labels,
-                value_labels=details.value_labels, report=f"./{REPORT}", result=result,
-            )  # fmt: skip
+            explorer = write_explorer(result, target / EXPLORER, title, made.answer)
             made.files.append(explorer)
             shown = {each.name: each.table for each in tables if each.table}
             page = write_report(result, target, made.files, content, about, tables=shown)
@@ -284,26 +275,13 @@ def publish(
 
 
 def _begin_figures(
-    result: Result,
-    folder: Place,
-    pdf: bool,
-    n_jobs: int,
-    step: Callable[[str], None],
-    meanwhile: float,
+    result: Result, folder: Place, pdf: bool, n_jobs: int, step: Callable[[str], None]
 ) -> Callable[[], list[Artefact]]:
-    """Begin to draw all figures in workers; returns a function that waits for them, or draws here.
-
-    Parameters
-    ----------
-    meanwhile
-        Seconds that the summary took: if there is much to read, claims and groups take as long, so
-        that workers pay for a few figures too.
-    """
+    """Begin to draw all figures in workers; the function returned waits for them, or draws here."""
     from joblib import Parallel, delayed
 
     names, started = list(result.details.figures), None
-    at_least = 2 if meanwhile > WORKER_SECONDS else 0
-    n_workers = min(n_jobs, len(names), max(len(names) // FIGURES_PER_WORKER, at_least))
+    n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
     if n_workers > 1 and isinstance(folder, Path):
         sent = result.summary_only()  # workers read replicates
         tasks = (delayed(_draw)(sent, folder, pdf, name) for name in names)

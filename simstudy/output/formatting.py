@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -160,6 +161,6 @@ def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
         try:
             pa.array(frame[name].tolist(), from_pandas=True)
         except (pa.ArrowException, OverflowError, UnicodeError):
-            texts = [None if each is None else writable(str(each)) for each in frame[name]]
+            texts: Any = [None if each is None else writable(str(each)) for each in frame[name]]
             frame = frame.assign(**{name: texts})
     return frame

@@ -27,7 +27,7 @@ COUNTS = ("n_rep", "n_failed", "n_given")
 class Group(NamedTuple):
     """Consecutive blocks of a scenario."""
 
-    number: int
+    group: int
     first_block: int
     last_block: int
 
@@ -90,7 +90,7 @@ def _frame(
     of_group = np.array(groups, dtype=np.int32).reshape(-1, 3)
     repeated = np.tile(of_group, (len(rows), 1))
     frame = {"row": np.repeat(rows, len(groups)).astype(np.int32)}
-    frame |= dict(zip(("group", "first_block", "last_block"), repeated.T, strict=True))
+    frame |= dict(zip(Group._fields, repeated.T, strict=True))
     frame |= {name: values[name].ravel().astype(np.int32) for name in COUNTS}
     return pd.DataFrame(frame | {"estimate": values["estimate"].ravel()})
 

@@ -148,7 +148,8 @@ def write_unpublished(result: Result) -> None:
         previous, facts = read_json(folder / runs.MANIFEST) or {}, facts_of_blocks(result)
         drew_nothing = not (outcome.n_blocks or outcome.notes)  # the folder may be read only
         is_same = drew_nothing and facts.items() <= previous.items()
-        if (previous and not is_unpublished(previous)) or (is_same and _is_whole(folder, previous)):
+        is_published = bool(previous) and previous.get("published") is not False
+        if is_published or (is_same and _is_whole(folder, previous)):
             return
         clear_outputs(folder)
         is_external = bool(result.details.repeat_command)
@@ -277,19 +278,13 @@ def is_current(
     listed = runs.listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
-    stems = map(file_name, drawn if figures else ())
-    wanted = {f"{FIGURES}/{stem}.{ending}" for stem in stems for ending in endings}
+    wanted = {f"{FIGURES}/{file_name(n)}.{ending}" for n in drawn for ending in endings if figures}
     wanted |= {REPORT} if report else set()
-    settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
-    wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
+    asked = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
+    wanted |= {name for name in listed if asked.get(name.partition("/")[0], True)}
     return all(name in listed and runs.file_hash(folder / name) == listed[name] for name in wanted)
 
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     """The hashes of files, by name below a folder."""
     return {str(path.relative_to(folder)): runs.file_hash(path) for path in sorted(set(files))}
-
-
-def is_unpublished(manifest: Mapping[str, Any]) -> bool:
-    """Whether results were written by a run and not published."""
-    return manifest.get("published") is False

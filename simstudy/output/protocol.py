@@ -101,7 +101,7 @@ def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
     rows = []
     for name in [name for name in {**planned, **done} if name != "precision"]:
         old, new = planned.get(name, {}), done.get(name, {})
-        if not (isinstance(old, dict) and isinstance(new, dict)):
+        if not isinstance(old, dict):
             rows.append(Row(name, str(old), str(new), old != new))
             continue
         if name == "code":  # other methods are listed already
@@ -112,11 +112,11 @@ def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
             "computed otherwise": [n for n in old if n in new and old[n] != new[n]],
         }
         detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
-        shown = [
+        before, after = (
             f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
             for each in (old, new)
-        ]
-        rows.append(Row(name, shown[0], shown[1] + f" ({detail})" * bool(detail), bool(detail)))
+        )
+        rows.append(Row(name, before, after + f" ({detail})" * bool(detail), bool(detail)))
     return rows
 
 

@@ -13,7 +13,7 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.manifest import EXPLORER, FIGURES, REPORT, is_unpublished
+from simstudy.output.manifest import EXPLORER, FIGURES, REPORT
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.study_page import title_of
 from simstudy.provenance.modules import library_version
@@ -104,7 +104,10 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study
     counts = [Counter(row["verdict"] for row in rows if row["scored"] == s) for s in (True, False)]
     n_rep = manifest["replicates_per_scenario"]
     sizes = list(n_rep.values()) if isinstance(n_rep, dict) else [n_rep]
+    figures = _figures(name, files, manifest)
     failures, warnings = _troubles(manifest, rows, sizes)
+    gone = manifest.get("captions", {}).keys() - {figure["name"] for figure in figures}
+    failures += [f"figures that are not here: {first_few(sorted(gone))}"] * bool(gone)
     commit, is_modified = git[0].get("commit"), git[0].get("modified")
     return {
         "name": name,
@@ -117,7 +120,7 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study
         "commit": f"{commit[:COMMIT]}{' with changes' * is_modified}" if commit else None,
         "report": _path(name, REPORT) if REPORT in files else None,
         "explorer": _path(name, EXPLORER) if EXPLORER in files else None,
-        "figures": _figures(name, files, manifest),
+        "figures": figures,
         "failures": failures,
         "warnings": warnings,
         "claims": counts[0],
@@ -154,7 +157,7 @@ def _troubles(
     if not manifest["config"].get("precision") and min(sizes) < asked:
         done = from_to(min(sizes), max(sizes))
         warnings.append(f"{done} of {asked:,} replicates in each scenario")
-    if is_unpublished(manifest):
+    if manifest.get("published") is False:
         warnings.append("drawn from Python, and not published: no figures, claims or report")
     for what, reasons in NOT_MADE.items():
         for name, reason in manifest.get(reasons, {}).items():

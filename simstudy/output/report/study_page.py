@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
-from simstudy.analysis.frames import IN_ALL, failure_rates
+from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
 from simstudy.output.at_a_glance import failures_of
-from simstudy.output.formatting import format_run_time, format_size, number
+from simstudy.output.formatting import format_run_time, format_size
 from simstudy.output.manifest import FIGURES, REPORT, TABLES
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of, heading_of
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
-from simstudy.tables.cells import Grid, Heading, with_minus
-from simstudy.tables.summary import Readings, as_words
+from simstudy.tables.cells import Grid, with_minus
+from simstudy.tables.summary import (
+    Readings,
+    as_words,
+    factor_column,
+    format_constants,
+    is_constant,
+)
 from simstudy.tables.table import Table
 from simstudy.validation import file_name
 
@@ -40,7 +45,6 @@ SECTIONS = {
     "warnings": "Warnings",
     "failures": "Failures",
     "summary": "All estimates",
-    "times": "Run time",
     "again": "Run it again",
     "made": "Settings and versions",
 }
@@ -94,7 +98,6 @@ def write_report(
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result),
         "summary": summary_of(result.summary, details.value_labels),
-        "times": _run_times(result),
         "again": details.repeat_command or manifest.get("command") or in_python,
         "made": made | {INPUTS: manifest[INPUTS]["digest"]},
     }
@@ -150,18 +153,12 @@ def summary_of(
         frame.insert(list(frame.columns).index("n_rep"), name, given.astype(int))
     if not frame["reason"].fillna("").astype(bool).any():
         frame = frame.drop(columns="reason")
-    factors = list(frame.columns)[: list(frame.columns).index(MEASURE)]
-    same = [name for name in factors if len(frame) > 1 and _is_constant(frame[name])]
-    common = {
-        as_words(name): read_as(frame[name].iloc[0], value_labels.get(name, {})) for name in same
-    }
+    factors = frame.columns[: list(frame.columns).index(MEASURE)]
+    same = [name for name in factors if len(frame) > 1 and is_constant(frame[name])]
+    common = format_constants({name: frame[name].iloc[0] for name in same}, value_labels)
     rest = frame.drop(columns=same)
     table = html_table(rest, "Summary", heading=MEASURE, value_labels=value_labels)
     return {"table": table, "common": common, "has_conditions": has_conditions}
-
-
-def _is_constant(values: pd.Series) -> bool:
-    return bool(values.map(cell_text).nunique() == 1)
 
 
 def _failures(result: Result) -> dict[str, Any] | None:
@@ -170,18 +167,10 @@ def _failures(result: Result) -> dict[str, Any] | None:
         return None
     found = failure_rates(result.plan, result.failures, result.n_rep)
     factors = [name for name in found.columns[:-5] if name != result.plan.methods_axis]
-    found = found.drop(columns=[name for name in factors if _is_constant(found[name])])
+    found = found.drop(columns=[name for name in factors if is_constant(found[name])])
     found = found.rename(columns={"address": "first address"})
     labels = result.details.value_labels
     return html_table(found, "Failures of replicates", heading="error", value_labels=labels)
-
-
-def _run_times(result: Result) -> dict[str, Any] | None:
-    """Seconds by scenario and method, the slowest first; None if nothing was timed."""
-    if result.seconds.empty:
-        return None
-    ordered = result.seconds.sort_values(IN_ALL, ascending=False, kind="stable")
-    return html_table(ordered, "Run time", value_labels=result.details.value_labels)
 
 
 def html_table(
@@ -202,16 +191,13 @@ def html_table(
     value_labels
         Labels for values, by column.
     """
-    types, headings, texts = pd.api.types, [], []
+    shown = frame.head(SHOWN_ROWS)
+    columns = {
+        name: factor_column(list(shown[name]), value_labels.get(name, {}), HEADINGS.get(name, ""))
+        for name in map(str, shown)
+    }
     named_by = list(frame.columns).index(heading) if heading else 0
-    for at, name in enumerate(frame.columns):  # names may be repeated
-        values, words = frame.iloc[:SHOWN_ROWS, at], value_labels.get(name, {})
-        is_number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
-        is_count = at > named_by and types.is_integer_dtype(values)
-        headings.append(Heading(HEADINGS.get(name) or as_words(name), is_number))
-        texts.append([f"{v:,}" if is_count else read_as(v, words) for v in values.tolist()])
-    rows = [list(row) for row in zip(*texts, strict=True)]
-    return html_grid(Grid(headings, rows, ""), caption, named_by, len(frame))
+    return html_grid(Table(shown, caption, columns).grid, caption, named_by, len(frame))
 
 
 def html_grid(grid: Grid, caption: str, named_by: int = 0, n_rows: int = 0) -> dict[str, Any]:
@@ -244,21 +230,6 @@ def html_grid(grid: Grid, caption: str, named_by: int = 0, n_rows: int = 0) -> d
         "n_left_out": max(0, (n_rows or len(rows)) - SHOWN_ROWS),
         "is_wide": len(columns) >= WIDE,
     }
-
-
-def read_as(value: Any, words: Mapping[Any, str]) -> str:
-    """The label of a value, or its text."""
-    is_named = isinstance(value, str | Real) and value in words
-    return str(words[value]) if is_named else cell_text(value)
-
-
-def cell_text(value: Any) -> str:
-    """Format a cell: four digits, a dash for missing values, names in words."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        return "–"
-    if isinstance(value, float):
-        return number(value)
-    return as_words(value)
 
 
 def title_of(name: str) -> str:
