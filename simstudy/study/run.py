@@ -280,8 +280,7 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     if absent:
         warnings.append(f"not in this result, since no block is stored: method {first_few(absent)}")
     sizes = {key: stored[key] for key in begun.keys}
-    parts = result_of(study, begun, folder, RunStats(warnings=warnings), sizes).details
-    return Result(replace(parts, design=tuple(plan.work_units.keys)))
+    return result_of(study, begun, folder, RunStats(warnings=warnings), sizes)
 
 
 def _methods_with_blocks(plan: Plan, store: Store) -> list[str]:

@@ -60,7 +60,6 @@ def test_the_manifest_says_how_it_was_made_and_what_was_not_drawn(published):
         "replicates_per_scenario": 60,
         "replicates": 120,
         "failed_replicates": 0,
-        "largest_mcse": result.summary["mcse"].max(),
         "outputs": digest_of_summary(result.summary),
         "blocks_computed": 4,
         "figures_not_drawn": {
@@ -189,7 +188,7 @@ def test_the_factors_of_every_scenario_are_null_where_it_has_none():
 
     plan = mean_study((3,)).plan()
     both = replace(plan, scenarios=(*plan.scenarios, Other()))
-    table = scenario_table(both).to_pydict()
+    table = scenario_table(both).to_dict("list")
     assert table["scenario"] == list(both.keys)
     assert table["n_obs"] == [3, None]
     assert table["k"] == [None, 1.5]

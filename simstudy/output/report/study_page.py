@@ -88,7 +88,7 @@ def write_report(
     }
     made = {entry: value for entry, value in manifest.items() if entry not in LEFT_OUT}
     in_python = f"study.run({max(result.n_rep.values())}, seed={manifest['seed']})"
-    shown = figures_to_show(folder, files, manifest)
+    shown = figures_to_show(files, manifest)
     content = {
         "figures": shown[1:],
         "claims": claim_rows(result.claims, name),
@@ -238,26 +238,24 @@ def title_of(name: str) -> str:
     return f"Figure {words}" if words[:1].isdigit() else words[:1].upper() + words[1:]
 
 
-def figures_to_show(
-    folder: Place, files: Iterable[Place], manifest: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The figures to show, in order, each with its picture as a data URI: SVG, or else PNG."""
-    files, shown = list(files), []
+    there = {path.name: path for path in files if path.parent.name == FIGURES}
+    shown = []
     for name, caption in manifest["captions"].items():
-        svg, png, pdf = (
-            folder / FIGURES / f"{file_name(name)}.{ending}" for ending in ("svg", "png", "pdf")
-        )
-        if png in files:
-            kind, path = ("svg+xml", svg) if svg in files else ("png", png)
+        stem = file_name(name)
+        svg, png = there.get(f"{stem}.svg"), there.get(f"{stem}.png")
+        if png is not None:
+            kind, path = ("png", png) if svg is None else ("svg+xml", svg)
             told = filter(None, [caption, manifest.get("alt_texts", {}).get(name)])
             picture = base64.b64encode(path.read_bytes()).decode()
             shown.append(
                 {
-                    "name": png.stem,
+                    "name": stem,
                     "title": title_of(name),
                     "alt": " ".join(told) or f"{title_of(name)} of {manifest['study']}",
                     "source": f"data:image/{kind};base64,{picture}",
-                    "has_pdf": pdf in files,
+                    "has_pdf": f"{stem}.pdf" in there,
                 }
             )
     return shown
