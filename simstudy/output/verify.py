@@ -232,10 +232,8 @@ def _check_summary(
     """Compare each row of the summary with the mean of its groups."""
     weighted, size = groups["estimate"] * groups["n_given"], groups["estimate"].abs()
     by_row = groups.assign(weighted=weighted, size=size).groupby("row", sort=True)
-    sums, means = (
-        by_row[[*COUNTS, "weighted"]].sum(min_count=1),
-        by_row[["estimate", "size"]].mean(),
-    )
+    sums = by_row[[*COUNTS, "weighted"]].sum(min_count=1)
+    means = by_row[["estimate", "size"]].mean()
     std, count = by_row["estimate"].std(), by_row["estimate"].count()
     rows = summary.set_axis(range(len(summary))).loc[sums.index]
     inside = RTOL * summary["estimate"].abs()
@@ -247,9 +245,8 @@ def _check_summary(
         _tell(made, rows[is_other], f"{name} is {{}}, its groups have {{}}", rows[name], sums[name])
     is_average = rows["measure"].isin(averages)
     mean = means["estimate"].where(~is_average, sums["weighted"] / sums["n_given"])
-    allowed = (RTOL * (_unit(rows) + means["size"]) + 1e-15).where(
-        is_average, _allowed(rows, mean, std, count)
-    )
+    by_rounding = RTOL * (_unit(rows) + means["size"]) + 1e-15
+    allowed = by_rounding.where(is_average, _allowed(rows, mean, std, count))
     is_large = np.isfinite(rows["estimate"]) & (count > 2) & (rows["n_given"] >= MIN_SIZE * count)
     is_checked = is_average | is_large
     is_far = is_checked & _far(rows["estimate"], mean, allowed)
@@ -260,10 +257,7 @@ def _check_summary(
     is_near: pd.Series = (rows["mcse"] / by_groups).between(1 / MCSE_FACTOR, MCSE_FACTOR)
     text = "the error is {:.3g}, by its groups about {:.3g}"
     _tell(made, rows[is_average & is_known & ~is_near], text, rows["mcse"], by_groups)
-    n_exact, n_near = (
-        int((is_average & ~is_far).sum()),
-        int((is_large & ~is_average & ~is_far).sum()),
-    )
+    n_exact, n_near = (is_average & ~is_far).sum(), (is_large & ~is_average & ~is_far).sum()
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
     if n_small := int((~is_checked).sum()):
@@ -369,11 +363,8 @@ def _without_replicates(
     details = ResultParts(
         replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
         declared=study.bound_measures(plan),
-        figures=study.figures,
-        tables=study.tables,
         value_labels=study.value_labels,
         labels=study.headings,
-        claimed=study.claims,
     )
     result = Result(details)
     result._frames["summary"] = summary

@@ -49,7 +49,7 @@ CLASSES = {
 NOTES = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
+def claim_rows(claims: pd.DataFrame) -> list[dict[Any, Any]]:
     """The claims of a study for a page, in the order of their table.
 
     Returns
@@ -59,15 +59,16 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
         number, for sorting. `allowed` is the tolerance, or the criterion of a statement. `notes`
         are texts by label, such as `Note`.
     """
-    return [{**claim, "study": study, **_as_text(claim)} for claim in claims.to_dict("records")]
+    return [_as_text(claim) for claim in claims.to_dict("records")]
 
 
-def _as_text(claim: Mapping[Any, Any]) -> dict[str, Any]:
+def _as_text(claim: Mapping[Any, Any]) -> dict[Any, Any]:
     published, ours = format_values(claim)
     notes = {"Intended": format_intended(claim)}
     notes |= {label: claim[name] for name, label in NOTES.items()}
     unexpected = is_unexpected(claim["verdict"], claim["expected"])
     return {
+        **claim,
         "published": published,
         "ours": ours,
         "value": float(claim["reproduced"]),

@@ -100,7 +100,7 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study
     name, part, git = folder.name, manifest.get("part") or {}, manifest.get("git") or [{}]
     rows = []
     if CLAIMS in files:
-        rows = claim_rows(pd.read_parquet(BytesIO((folder / CLAIMS).read_bytes())), name)
+        rows = claim_rows(pd.read_parquet(BytesIO((folder / CLAIMS).read_bytes())))
     counts = [Counter(row["verdict"] for row in rows if row["scored"] == s) for s in (True, False)]
     n_rep = manifest["replicates_per_scenario"]
     sizes = list(n_rep.values()) if isinstance(n_rep, dict) else [n_rep]

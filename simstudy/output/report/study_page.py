@@ -91,7 +91,7 @@ def write_report(
     shown = figures_to_show(files, manifest)
     content = {
         "figures": shown[1:],
-        "claims": claim_rows(result.claims, name),
+        "claims": claim_rows(result.claims),
         "tables": _tables(tables, files),
         "design": headings.paragraphs or headings.parts,
         "planned": manifest.get("protocol"),
