@@ -31,9 +31,10 @@ MAX_PACKED = 600_000  # numbers of replicates that the page holds
 MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
 DIFFERENCE, REP = "difference of methods", "rep"
 DIGITS_OF = {
-    **dict.fromkeys(("estimate", "nominal"), DIGITS),
+    "estimate": DIGITS,
     **dict.fromkeys(("mcse", "_below", "_above"), DIGITS - 1),
     **dict.fromkeys(("exact", "n_rep", "n_failed"), 2 * DIGITS),
+    "nominal": DIGITS,
 }
 """Significant digits of the columns of numbers."""
 AT_ZERO = ("bias", "relative_error")  # measures whose names contain it should be 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
@@ -21,17 +20,13 @@ from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
 from simstudy.remote import Place
+from simstudy.tables.table import Column
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 MIN_COUNT = {"d": 2.0, "h": 2.0, "min": 2.0}  # least number of a unit; others: 1 when rounded
 
 
-def number(value: float | None) -> str:
-    """Format to four significant digits; a dash for missing values."""
-    if value is None or math.isnan(value):
-        return "–"
-    text = f"{value + 0.0:.4g}"  # no -0
-    return f"−{text[1:]}" if text.startswith("-") else text
+number = Column().cell  # four significant digits, a dash for missing values
 
 
 def counted(n: int, one: str, several: str = "") -> str:

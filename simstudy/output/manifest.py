@@ -18,7 +18,6 @@ from simstudy.analysis.result import Result
 from simstudy.analysis.summary import Warned
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
-from simstudy.errors import StoreError
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
@@ -267,10 +266,7 @@ def is_current(
     inputs
         The `inputs_of` the result.
     """
-    try:
-        manifest = runs.read_manifest(folder) or {}
-    except StoreError:  # damaged: it is written again
-        return False
+    manifest = read_json(folder / runs.MANIFEST) or {}  # a damaged one is written again
     if manifest.get(runs.INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):

@@ -62,9 +62,6 @@ class Row(NamedTuple):
     done: str
     differs: bool
 
-    def __str__(self) -> str:
-        return f"{self.what}: planned {self.planned}, done {self.done}"
-
 
 def plan_of(
     plan: Plan, measures: Sequence[Measure], sizes: Sequence[int], precision: Mapping[str, Any]
@@ -183,7 +180,8 @@ class Protocol:
     def deviations(self, result: Result) -> list[str]:
         """The deviations from the plan, one sentence each."""
         late = ["it was written after blocks had been drawn"] if self.was_drawn else []
-        return late + [str(row) for row in self.compared(result) if row.differs]
+        rows = [row for row in self.compared(result) if row.differs]
+        return late + [f"{row.what}: planned {row.planned}, done {row.done}" for row in rows]
 
     def write(self, folder: Place) -> Protocol:
         """Write `protocol.md` and `protocol.json` to a study's folder.

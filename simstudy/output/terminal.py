@@ -120,9 +120,9 @@ def _format_claims(claims: pd.DataFrame) -> str:
         ]
         for row in claims.to_dict("records")
     ]
-    numbers = [Heading("published", is_number=True), Heading("ours ± 2 MCSE", is_number=True)]
-    words = [Heading(name, is_number=False) for name in ("claim", "verdict")]
-    return _in_terminal(Grid([words[0], *numbers, words[1]], rows, "Claims"))
+    names = ("claim", "published", "ours ± 2 MCSE", "verdict")
+    headings = [Heading(name, is_number=name not in ("claim", "verdict")) for name in names]
+    return _in_terminal(Grid(headings, rows, "Claims"))
 
 
 def _in_terminal(grid: Grid) -> str:

@@ -301,7 +301,7 @@ FALSIFIED = {
     "unknown errors": (lambda rows: rows.assign(mcse=np.nan), "the error is nan"),
     "limits": (lambda rows: rows.assign(upper=rows["estimate"] - 1.0), "beyond its limits"),
     "a count": (lambda rows: rows.assign(n_failed=rows["n_failed"] + 1), "n_failed is 1"),
-    "methods": (relabelled("method", {"t": "median", "median": "t"}), "method should be "),
+    "methods": (relabelled("method", {"t": "median", "median": "t"}), "drawn here"),
     "scenarios": (relabelled("n_obs", {5: 10, 10: 5, 20: 20}), "n_obs should be "),
 }
 

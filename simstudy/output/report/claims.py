@@ -110,7 +110,7 @@ def environment() -> Environment:
     made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
     made.globals |= {"plurals": PLURALS, "meanings": MEANINGS}
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
-    made.filters |= {"number": number, "value": format_value, "counts": format_counts}
+    made.filters |= {"value": format_value, "counts": format_counts}
     return made
 
 
