@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -158,13 +159,9 @@ def _best(result: Result, axis: str) -> str:
             f"Best by {measure}: {gap.best} and {gap.second} cannot be told apart (difference "
             f"{difference})."
         )
-    counts: dict[str, int] = {}
-    for gap, apart in zip(gaps, is_apart, strict=True):
-        if apart:
-            counts[gap.best] = counts.get(gap.best, 0) + 1
+    counts = Counter(gap.best for gap, apart in zip(gaps, is_apart, strict=True) if apart)
     named = [f"{as_words(method)} in {n:,}" for method, n in counts.items()]
-    n_alike = len(gaps) - sum(counts.values())
-    if n_alike:
+    if n_alike := len(gaps) - counts.total():
         named.append(f"the best two cannot be told apart in {n_alike:,}")
     return f"Best by {measure}, of {len(gaps):,} scenarios: {format_names(named)}."
 
@@ -208,9 +205,7 @@ def failures_of(result: Result) -> str:
         return ""
     axis = result.plan.methods_axis if result.plan.methods else "method"
     failures, n = result.failures, sum(result.n_rep.values())
-    counts: dict[Any, int] = {"": result.n_failed}
-    if axis in failures:
-        counts = failures.groupby(axis, sort=False).size().to_dict()
+    counts = failures[axis].value_counts(sort=False) if axis in failures else {"": result.n_failed}
     each = [
         f"{as_words(name)} failed in {count:,} of {n:,} replicates ({count / n:.1%})".strip()
         for name, count in counts.items()

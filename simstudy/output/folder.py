@@ -93,8 +93,6 @@ class Published:
         Those of them that may succeed in another run.
     is_new
         Whether the files were written now; they were up to date otherwise.
-    figure_seconds
-        Time to draw the figures, in seconds.
     """
 
     folder: Place
@@ -104,7 +102,6 @@ class Published:
     not_drawn: dict[str, str] = field(default_factory=dict)
     not_made: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
-    figure_seconds: float = 0.0
     is_new: bool = True
 
 
@@ -219,13 +216,11 @@ def publish(
         if figures:
             finish = _begin_figures(result, target, pdf, Workers(n_jobs=n_jobs).count, step)
         frames = frames_of(result) | {"claims": result.claims}
-        if result.details.replicates.store is not None:
+        if result.details.replicates.store is not None and len(result.summary):
             frames |= {"groups": estimates_of_groups(result)}
         made.files += write_frames(result, target, frames)
         tables = write_tables(result, target)
-        before = time.perf_counter()
         drawn = finish()
-        made.figure_seconds = time.perf_counter() - before if figures else 0.0
         made.files += [path for each in (*tables, *drawn) for path in each.files]
         made.not_drawn = {each.name: each.why_not for each in drawn if not each.files}
         made.not_made = {each.name: each.why_not for each in tables if not each.files}

@@ -51,16 +51,15 @@ def format_size(result: Result) -> str:
     return f"{each} replicates in each of {n_scenarios:,} scenarios"
 
 
-def format_work(result: Result, figure_seconds: float = 0.0) -> str:
-    """The size, the number of blocks drawn now, and the seconds of drawing and of figures."""
+def format_work(result: Result) -> str:
+    """The size, the number of blocks drawn now, and the seconds of drawing."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.repeat_command:
         return f"{format_size(result)}{in_all} (given, not drawn)."
     drawn = f"{counted(outcome.n_blocks, 'block')} drawn now"
     drawn += f" in {outcome.seconds:.1f} s" if outcome.n_blocks else ""
-    figures = f"; figures in {figure_seconds:.1f} s" if figure_seconds else ""
-    return f"{format_size(result)}{in_all} ({drawn}{figures})."
+    return f"{format_size(result)}{in_all} ({drawn})."
 
 
 def format_time(seconds: float) -> str:

@@ -57,7 +57,7 @@ def estimates_of_groups(result: Result) -> pd.DataFrame:
     Parameters
     ----------
     result
-        A result whose replicates are stored in blocks.
+        A result with measures, whose replicates are stored in blocks.
 
     Returns
     -------
@@ -67,8 +67,6 @@ def estimates_of_groups(result: Result) -> pd.DataFrame:
     """
     plan, details = result.plan, result.details
     chosen = rows_with_groups(len(result.summary))
-    if not len(chosen):  # the study has no measures
-        return _frame(chosen, [], {name: np.empty((0, 0)) for name in (*COUNTS, "estimate")})
     n_groups = min(MAX_GROUPS, MAX_VALUES // len(chosen))
     names, parts, row = names_read(details.measures), [], 0
     for key in plan.keys:

@@ -19,7 +19,6 @@ from simstudy.output.report.findings import answer_of, count_claims
 from simstudy.tables.cells import Grid, Heading, as_text
 from simstudy.tables.table import Column, Table
 
-LONG_SECONDS = 10.0  # after a longer run, the slowest parts are printed
 MAX_ROWS = 30  # rows of a summary that is printed in full
 MAX_SCENARIOS = 10  # scenarios listed in a forecast
 RANGES = {
@@ -85,11 +84,9 @@ def _closing_lines(
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
-    if result.outcome.seconds > LONG_SECONDS and not result.details.repeat_command:
-        yield f"drawing took {formatting.format_run_time(result)}"
     n_files, where = len(published.files), formatting.relative_to_cwd(published.folder)
-    work = formatting.format_work(result, published.figure_seconds)
-    yield f"{work} {formatting.counted(n_files, 'file')} in {where}"
+    files = formatting.counted(n_files, "file")
+    yield f"{formatting.format_work(result)} {files} in {where}"
     reports = [path for path in published.files if path.name == REPORT]
     yield from (f"report: {formatting.relative_to_cwd(page)}" for page in reports)
 

@@ -15,7 +15,6 @@ from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
-    PLURALS,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
@@ -106,9 +105,8 @@ def environment() -> Environment:
     script = "".join(map(template_text, SCRIPTS))
     style, index_style = (Markup(template_text(name)) for name in ("style.css", "index.css"))
     made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
-    made.globals |= {"script_hash": content_hash(script)}
-    made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
-    made.globals |= {"plurals": PLURALS, "meanings": MEANINGS}
+    made.globals |= {"script_hash": content_hash(script), "link": link, "from_to": from_to}
+    made.globals |= {"classes": CLASSES, "meanings": MEANINGS}
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
     made.filters |= {"value": format_value, "counts": format_counts}
     return made
