@@ -201,10 +201,10 @@ def test_the_largest_study_is_below_400_kilobytes(tmp_path):
 
 
 # ---------------------------------------------------------------- in a browser
-in_browser = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in"),
-]
+def in_chromium(test):
+    """A slow test that is skipped where no browser is."""
+    no_browser = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium")
+    return pytest.mark.slow(no_browser(test))
 
 
 class Reader:
@@ -271,11 +271,8 @@ class Reader:
 
     def press(self, *keys):
         for key in keys:
-            typed = {
-                "key": key,
-                "code": key,
-                "windowsVirtualKeyCode": {"Tab": 9, " ": 32}.get(key, 0),
-            }
+            code = {"Tab": 9, " ": 32}.get(key, 0)
+            typed = {"key": key, "code": key, "windowsVirtualKeyCode": code}
             text = {"text": key} if key == " " else {}
             self.browser("Input.dispatchKeyEvent", type="keyDown", **typed, **text)
             self.browser("Input.dispatchKeyEvent", type="keyUp", **typed)
@@ -301,12 +298,6 @@ class Reader:
 @pytest.fixture
 def reader(browser):
     return Reader(browser)
-
-
-def in_chromium(test):
-    for mark in in_browser:
-        test = mark(test)
-    return test
 
 
 @in_chromium
@@ -449,11 +440,7 @@ def test_exports_hold_the_numbers_of_the_summary(reader, published):
     summary = result.summary[result.summary["measure"] == "coverage"]
     assert len(rows) == len(summary) == 18
     for row, (_, own) in zip(rows, summary.iterrows(), strict=True):
-        assert (row["n"], row["shape"], row["method"]) == (
-            str(own["n"]),
-            own["shape"],
-            own["method"],
-        )
+        assert [row[name] for name in ("n", "shape", "method")] == [*map(str, own.iloc[:3])]
         for name in ("estimate", "lower", "upper", "mcse"):
             assert float(row[name]) == pytest.approx(own[name], rel=2e-5, abs=2e-5)
         assert float(row["n_failed"]) == own["n_failed"]
