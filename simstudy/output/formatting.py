@@ -137,16 +137,19 @@ def scenario_table(plan: Plan) -> pd.DataFrame:
     """The factors of every scenario, with its key; None where it has no such factor."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
-    return pd.DataFrame([[row.get(name) for name in names] for row in rows], None, names, object)
+    return pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
 
 
 def cell_table(plan: Plan) -> pd.DataFrame:
     """The labels of every cell, with its position in stored lists.
 
-    Positions count from 1, as in R and SQL.
+    Positions count from 1, as in R and SQL; an axis may be named `cell` itself.
     """
-    labels = [(at, *cell) for at, cell in enumerate(plan.cells(), start=1)]
-    return pd.DataFrame(labels, None, ["cell", *plan.axes], object)
+    labels = list(plan.cells())
+    columns = {"cell": range(1, len(labels) + 1)} | dict(
+        zip(plan.axes, zip(*labels, strict=True), strict=True)
+    )
+    return pd.DataFrame({name: list(values) for name, values in columns.items()}, dtype=object)
 
 
 def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
