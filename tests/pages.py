@@ -15,10 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
-import matplotlib
 import numpy as np
 import pandas as pd
-import plotnine
 import pytest
 from plotnine import ggplot
 
@@ -30,7 +28,7 @@ from simstudy.engine import workers
 from simstudy.figures import save_figure
 from tests.support import ROOT
 
-DRAWN = ROOT / "docs/figures/drawn.json"  # the numbers behind the pictures, and versions
+DRAWN = ROOT / "docs/figures/drawn.json"  # the numbers behind the pictures
 WITHOUT_STUDY = ("apply", "index", "list", "new", "status")
 
 
@@ -135,11 +133,6 @@ def _number_of(column: pd.Series) -> float:
     return float(values @ np.sqrt(np.arange(1.0, len(values) + 1)))
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the libraries that draw."""
-    return {"matplotlib": matplotlib.__version__, "plotnine": plotnine.__version__}
-
-
 def main(page: str) -> None:
     path, module = Path(page).resolve(), ModuleType("page")
     sys.modules["page"] = module
@@ -152,7 +145,7 @@ def main(page: str) -> None:
         saved = save_figure(figure, DRAWN.parent, picture)
         saved.svg.unlink()
         known["numbers"][picture] = numbers_behind(figure)
-    written = json.dumps({**known, "versions": versions()}, indent=1, ensure_ascii=False)
+    written = json.dumps(known, indent=1, ensure_ascii=False)
     DRAWN.write_text(written + "\n", encoding="utf-8")
 
 

@@ -279,8 +279,8 @@ def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
             target.parent.mkdir(exist_ok=True)
             target.write_bytes((manifest.parent / name).read_bytes())
     write_index(tmp_path)
-    index = json.loads((tmp_path / "index.json").read_text())["scoreboard"]
-    documents = [row["claims"] for row in index if row["document"] in titles]
+    index = json.loads((tmp_path / "index.json").read_text())["studies"]
+    documents = [study["claims"] for study in index if study["document"] in titles]
     by_index = [sum(row.get(v, 0) for row in documents) for v in PUBLISHED_VERDICTS]
     counts = (ROOT / "docs/reading_claims.md").read_text()
     (total,) = re.findall(r"^\| all \| (.*) \|$", counts, re.MULTILINE)

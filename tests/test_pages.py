@@ -5,13 +5,10 @@ import json
 import sys
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-from matplotlib.image import imread
 
-from simstudy.figures import save_figure
 from tests.pages import (
     DRAWN,
     blocks,
@@ -20,7 +17,6 @@ from tests.pages import (
     numbers_behind,
     pictures_of,
     run_examples,
-    versions,
 )
 from tests.support import ROOT
 
@@ -44,22 +40,12 @@ def test_the_examples_of_a_page_run_and_draw_its_pictures(page, tmp_path, monkey
     for figure in figures_of(module).values():
         copy.deepcopy(figure).draw()  # drawing changes a plot
     for picture in pictures_of(page):
-        assert_is_current(picture, figure_behind(picture, module), tmp_path)
-
-
-def assert_is_current(picture, figure, folder):
-    """The numbers and texts behind a picture, and its pixels if the same libraries drew it."""
-    drawn = json.loads(DRAWN.read_text(encoding="utf-8"))
-    stored, found = drawn["numbers"][picture], numbers_behind(figure)
-    assert set(found) == set(stored)
-    for name, value in found.items():
-        same = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
-        assert stored[name] == same, f"{picture}: draw it anew, python -m tests.pages"
-    if drawn["versions"] == versions():
-        new = imread(save_figure(figure, folder, picture).png)
-        old = imread(DRAWN.parent / f"{picture}.png")
-        assert new.shape == old.shape
-        assert (np.abs(new - old).max(axis=2) > 0.1).mean() < 0.001
+        stored = json.loads(DRAWN.read_text(encoding="utf-8"))["numbers"][picture]
+        found = numbers_behind(figure_behind(picture, module))
+        assert set(found) == set(stored)
+        for name, value in found.items():
+            same = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
+            assert stored[name] == same, f"{picture}: draw it anew, python -m tests.pages"
 
 
 def test_that_test_catches_a_value_an_order_and_a_caption_that_changed():

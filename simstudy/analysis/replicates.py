@@ -221,22 +221,6 @@ def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
 
 
-def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:
-    """Seconds per replicate of each method, without its data, averaged over scenarios.
-
-    Parameters
-    ----------
-    seconds_per_block
-        Keys are those of work units; a method of which nothing was drawn is left out.
-    """
-    spent: dict[str, list[float]] = {}
-    for drawn in plan.unit_keys.values():
-        for method, key in zip(plan.methods, drawn, strict=False):
-            if key in seconds_per_block:
-                spent.setdefault(method.name, []).append(seconds_per_block[key])
-    return {name: float(np.mean(each)) / plan.block_size for name, each in spent.items()}
-
-
 @dataclass
 class DerivedColumns:
     """Derived columns of stored blocks, computed on demand.

@@ -77,8 +77,6 @@ class ResultParts:
         The study's measures.
     n_left
         Number of blocks that were not drawn when the time budget was spent.
-    design
-        Keys of all scenarios of the study, where some are left out.
     repeat_command
         Command or call that repeats a result of other software; empty for a study that was drawn.
     answer
@@ -99,7 +97,6 @@ class ResultParts:
     outcome: RunStats = field(default_factory=RunStats)
     targets: Sequence[Target] = ()
     n_left: int = 0
-    design: tuple[str, ...] = ()
     keep_alive: object = field(default=None, repr=False)
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
@@ -182,13 +179,6 @@ class ResultParts:
         return self.plan.unit_sizes(self.n_rep)
 
     # ---------------------------------------------------------------- seconds
-    @property
-    def seconds_by_method(self) -> dict[str, float]:
-        """Seconds per replicate of each method that this run drew, without its data."""
-        from simstudy.analysis.replicates import seconds_by_method
-
-        return seconds_by_method(self.plan, self.outcome.seconds_per_block)
-
     @cached_property
     def spent(self) -> Mapping[str, BlockTimings]:
         """Timings of blocks, by the key of the work unit."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,19 +63,13 @@ def at_a_glance(result: Result) -> list[str]:
 def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
     """The first measures of a method, in the study's order."""
     where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
-    declared = {measure.name for measure in result.details.declared}
-    names = [name for name in dict.fromkeys(rows[MEASURE]) if name in declared]
-    asked = _asked(result)
-    parts = (
-        _of_measure(str(name), rows[rows[MEASURE] == name], where, asked.get(str(name)))
-        for name in names
-    )
+    asked = {measure.name: measure.nominal for measure in result.details.declared}
+    names = [name for name in rows[MEASURE].unique() if name in asked]
+    parts = (_of_measure(n, rows[rows[MEASURE] == n], where, asked[n]) for n in names)
     return "; ".join([part for part in parts if part][:MAX_MEASURES])
 
 
-def _of_measure(
-    name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None = None
-) -> str:
+def _of_measure(name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None) -> str:
     """A measure over the scenarios, and in how many it differs from its nominal value."""
     try:
         text = f"{as_words(name)} {in_words(rows, where=where)}"
@@ -102,12 +97,6 @@ def _far_from(rows: pd.DataFrame, nominal: pd.Series) -> np.ndarray:
 def _critical(n: int) -> float:
     """The critical value of one of `n` two-sided comparisons (Bonferroni)."""
     return float(-special.ndtri((1 - LEVEL) / 2 / max(n, 1)))
-
-
-def _asked(result: Result) -> dict[str, float]:
-    """The nominal values that the measures know, by name."""
-    declared = result.details.declared
-    return {each.name: each.nominal for each in declared if each.nominal is not None}
 
 
 def nominal_values(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
@@ -143,19 +132,21 @@ class _Gap(NamedTuple):
 
 def _best(result: Result, axis: str) -> str:
     """The best method by the study's first measure; empty if no value of it is best."""
-    name = result.details.declared[0].name if result.details.declared else ""
-    rows = result.select(measure=name)
+    if not result.details.declared:
+        return ""
+    first = result.details.declared[0]
+    rows = result.select(measure=first.name)
     rows = rows[np.isfinite(rows["estimate"])]
-    loss = _loss(name, rows, _asked(result).get(name))
+    loss = _loss(first.name, rows, first.nominal)
     if loss is None or rows.empty:
         return ""
     try:
-        gaps = list(_gaps(result, name, rows.assign(loss=loss), axis))
+        gaps = list(_gaps(result, first.name, rows.assign(loss=loss), axis))
     except SimstudyError:  # a measure without contrasts
         return ""
     if not gaps:
         return ""
-    measure, critical = as_words(name), _critical(len(gaps))
+    measure, critical = as_words(first.name), _critical(len(gaps))
     is_apart = [gap.size > critical * gap.error and gap.size > 0 for gap in gaps]
     if len(gaps) == 1:
         (gap,) = gaps
@@ -166,18 +157,14 @@ def _best(result: Result, axis: str) -> str:
             f"Best by {measure}: {gap.best} and {gap.second} cannot be told apart (difference "
             f"{difference})."
         )
-    counts: dict[str, int] = {}
-    for gap, apart in zip(gaps, is_apart, strict=True):
-        if apart:
-            counts[gap.best] = counts.get(gap.best, 0) + 1
+    counts = Counter(gap.best for gap, apart in zip(gaps, is_apart, strict=True) if apart)
     named = [f"{as_words(method)} in {n:,}" for method, n in counts.items()]
-    n_alike = len(gaps) - sum(counts.values())
-    if n_alike:
+    if n_alike := len(gaps) - counts.total():
         named.append(f"the best two cannot be told apart in {n_alike:,}")
     return f"Best by {measure}, of {len(gaps):,} scenarios: {format_names(named)}."
 
 
-def _loss(name: str, rows: pd.DataFrame, asked: float | None = None) -> pd.Series | None:
+def _loss(name: str, rows: pd.DataFrame, asked: float | None) -> pd.Series | None:
     """The loss by which methods are ranked; None if the measure has no best value."""
     nominal = nominal_values(name, rows, asked)
     if nominal is not None:
@@ -216,9 +203,7 @@ def failures_of(result: Result) -> str:
         return ""
     axis = result.plan.methods_axis if result.plan.methods else "method"
     failures, n = result.failures, sum(result.n_rep.values())
-    counts: dict[Any, int] = {"": result.n_failed}
-    if axis in failures:
-        counts = failures.groupby(axis, sort=False).size().to_dict()
+    counts = failures[axis].value_counts(sort=False) if axis in failures else {"": result.n_failed}
     each = [
         f"{as_words(name)} failed in {count:,} of {n:,} replicates ({count / n:.1%})".strip()
         for name, count in counts.items()

@@ -9,21 +9,20 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Real
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
 from simstudy.output.at_a_glance import nominal_values
-from simstudy.output.report.claims import content_hash, page, template_text
-from simstudy.output.report.study_page import read_as
+from simstudy.output.manifest import REPORT
+from simstudy.output.report.claims import content_hash, link, page, template_text
 from simstudy.remote import Place
-from simstudy.tables.summary import Labels, Readings, as_words
+from simstudy.tables.summary import as_words, factor_column
 
 SCRIPT = "explore.js"
 DIGITS = 6  # significant digits of estimates on the page; errors have one less
@@ -31,44 +30,33 @@ MAX_REPLICATES = 100_000  # rows of replicates that the page holds
 MAX_PACKED = 600_000  # numbers of replicates that the page holds
 MAX_CONTRASTS = 1_500  # paired differences, at about 3 ms each
 DIFFERENCE, REP = "difference of methods", "rep"
+DIGITS_OF = {
+    "estimate": DIGITS,
+    **dict.fromkeys(("mcse", "_below", "_above"), DIGITS - 1),
+    **dict.fromkeys(("exact", "n_rep", "n_failed"), 2 * DIGITS),
+    "nominal": DIGITS,
+}
+"""Significant digits of the columns of numbers."""
 AT_ZERO = ("bias", "relative_error")  # measures whose names contain it should be 0
 
 Table = dict[str, Any]
 """Levels of factors, their positions by row (`at`), columns of numbers, texts of warnings."""
 
 
-def write_explorer(
-    summary: pd.DataFrame,
-    path: Place,
-    title: str,
-    *,
-    answer: Sequence[str] = (),
-    value_labels: Readings = MappingProxyType({}),
-    labels: Labels = MappingProxyType({}),
-    report: str = "",
-    result: Result | None = None,
-) -> Place:
+def write_explorer(result: Result, path: Place, title: str, answer: Sequence[str] = ()) -> Place:
     """Write a page with a summary, with menus for measure, axes, colour and panels.
 
     Parameters
     ----------
-    summary
-        Summary whose columns before `measure` are factors and axes. Rows that differ only in other
-        columns are drawn at the same position.
+    result
+        Result whose summary is shown, with differences of methods, and with its replicates if they
+        are few. Its report is beside the page.
     path
         Path of the page.
     title
         Heading of the page.
     answer
         Sentences below the heading.
-    value_labels
-        Labels for values, by factor.
-    labels
-        Labels for factors, axes and measures, by name.
-    report
-        Path of the study's report, relative to the page; empty if there is none.
-    result
-        Result of the summary, for differences of methods and for replicates if they are few.
 
     Returns
     -------
@@ -80,66 +68,56 @@ def write_explorer(
     OSError
         If it cannot be written.
     """
-    content: dict[str, Any] = {"title": title, "names": dict(labels), "method": None}
-    content |= {"tables": {"estimates": _summary_table(summary, value_labels, labels)}}
-    if result is not None:
-        axis = result.plan.methods_axis or next(iter(result.plan.axes), None)
-        content["method"] = axis
-        differences = _differences(result, axis)
-        if len(differences):
-            content["tables"]["differences"] = _summary_table(differences, value_labels, labels)
-        _add_replicates(content, result, value_labels, labels)
+    details = result.details
+    axis = result.plan.methods_axis or next(iter(result.plan.axes), None)
+    tables = {"estimates": _summary_table(result.summary, details)}
+    differences = _differences(result, axis)
+    if len(differences):
+        tables["differences"] = _summary_table(differences, details)
+    if replicates := _replicates(result):
+        tables["replicates"] = replicates
+    content = {"title": title, "names": dict(details.labels), "method": axis, "tables": tables}
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     script = template_text(SCRIPT)
     shown = page(
-        "explore.html", title=title, answer=answer, report=report, content=packed,
-        report_name="The report" if result is not None else "All runs",
+        "explore.html", title=title, answer=answer, content=packed, report=link(REPORT),
         explorer=script, explorer_hash=content_hash(script),
     )  # fmt: skip
     write_bytes(path, shown)
     return path
 
 
-def _factors(
-    frame: pd.DataFrame, names: Sequence[str], value_labels: Readings, labels: Labels
-) -> Table:
+def _factors(frame: pd.DataFrame, names: Sequence[str], details: ResultParts) -> Table:
     """Levels of each factor, quantities ascending, and their indices in each row."""
     factors, at = [], []
     for name in names:
-        words: Mapping[Any, str] = value_labels.get(name, {})
+        words: Mapping[Any, str] = details.value_labels.get(name, {})
         values = frame[name].astype(object)
         is_quantity = not words and all(_number(each) is not None for each in values.unique())
         codes, levels = pd.factorize(values, sort=is_quantity, use_na_sentinel=False)
         numbers = [_number(level) for level in levels]
         factors.append({
-            "name": name, "label": labels.get(name, as_words(name)),
-            "levels": [read_as(level, words) for level in levels],
+            "name": name, "label": details.labels.get(name, as_words(name)),
+            "levels": list(map(factor_column(list(levels), words).cell, levels)),
             "numbers": numbers if is_quantity else None,
         })  # fmt: skip
         at.append(codes.tolist())
     return {"factors": factors, "at": at, "n": len(frame), "values": {}, "texts": [""]}
 
 
-def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) -> Table:
+def _summary_table(frame: pd.DataFrame, details: ResultParts) -> Table:
     """A summary for the script; limits are in multiples of the Monte Carlo error."""
     names = [*list(frame.columns)[: list(frame.columns).index(MEASURE)], MEASURE]
-    made = _factors(frame, names, value_labels, labels)
-    estimate, mcse = (
-        frame[name].to_numpy(dtype=float, na_value=np.nan) for name in ("estimate", "mcse")
-    )
-    unit = np.where(mcse > 0, mcse, 1.0)
-    columns = {"estimate": (estimate, DIGITS), "mcse": (mcse, DIGITS - 1)}
-    for name, side in (("lower", -1), ("upper", 1)):
-        limit = frame[name].to_numpy(dtype=float, na_value=np.nan) if name in frame else np.nan
-        columns["_below" if side < 0 else "_above"] = (side * (limit - estimate) / unit, DIGITS - 1)
-    for name in ("exact", "n_rep", "n_failed"):
-        if name in frame:
-            columns[name] = (frame[name].to_numpy(dtype=float, na_value=np.nan), 2 * DIGITS)
-    columns["nominal"] = (_nominal(frame), DIGITS)
+    made = _factors(frame, names, details)
+    numbers = frame.reindex(columns=[*DIGITS_OF, "lower", "upper"]).astype(float)
+    unit = numbers["mcse"].where(numbers["mcse"] > 0, 1.0)
+    numbers["_below"] = (numbers["estimate"] - numbers["lower"]) / unit
+    numbers["_above"] = (numbers["upper"] - numbers["estimate"]) / unit
+    numbers["nominal"] = _nominal(frame)
     made["values"] = {
-        name: [_number(v, digits) for v in column.tolist()]
-        for name, (column, digits) in columns.items()
+        name: [_number(value, digits) for value in numbers[name]]
+        for name, digits in DIGITS_OF.items()
     }
     texts = frame.reindex(columns=["reason", "warning"]).astype(object).fillna("").to_numpy()
     warnings = ["; ".join(filter(None, row)) for row in texts]
@@ -151,15 +129,13 @@ def _summary_table(frame: pd.DataFrame, value_labels: Readings, labels: Labels) 
 
 def _nominal(frame: pd.DataFrame) -> np.ndarray:
     """The value that each estimate should have; NaN if there is none."""
-    found = pd.Series(np.nan, index=frame.index)
     if DIFFERENCE in frame:
         return np.zeros(len(frame))
+    found = pd.Series(np.nan, index=frame.index)
     for name, rows in frame.groupby(MEASURE):
         nominal = nominal_values(str(name), rows)
-        if nominal is not None:
-            found[rows.index] = nominal
-        elif any(part in str(name) for part in AT_ZERO):
-            found[rows.index] = 0.0
+        at_zero = 0.0 if any(part in str(name) for part in AT_ZERO) else np.nan
+        found[rows.index] = at_zero if nominal is None else nominal
     return found.to_numpy()
 
 
@@ -179,40 +155,28 @@ def _differences(result: Result, axis: str | None) -> pd.DataFrame:
                 rows = result.contrast(measure, axis=axis, first=first, second=second)
             except SimstudyError:  # a measure that compares methods itself
                 break
-            frames.append(
-                rows.rename(columns={"contrast": DIFFERENCE}).assign(
-                    **{DIFFERENCE: f"{first} − {second}"}
-                )
-            )
+            rows["contrast"] = f"{first} − {second}"
+            frames.append(rows.rename(columns={"contrast": DIFFERENCE}))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _add_replicates(content: Table, result: Result, value_labels: Readings, labels: Labels) -> None:
-    """Add the replicates of a small store."""
+def _replicates(result: Result) -> Table:
+    """The replicates of a small store; empty for others."""
     n_cells = math.prod(map(len, result.plan.axes.values()))
     if sum(result.n_rep.values()) * n_cells > MAX_REPLICATES:
-        return
-    frame = result.replicates
+        return {}
+    frame, is_number = result.replicates, pd.api.types.is_numeric_dtype
     names = list(frame.columns)
     before = names[: names.index(REP)] + [axis for axis in result.plan.axes if axis in names]
     read = [name for measure in result.details.measures for name in measure.reads]
-    found = [name for name in names if name not in (*before, REP) and _is_number(frame[name])]
+    found = [name for name in names if name not in (*before, REP) and is_number(frame[name])]
     found.sort(key=lambda name: read.index(name) if name in read else len(read))
-    found = found[: MAX_PACKED // max(len(frame), 1)]
-    if not found:
-        return
-    table = _factors(frame, before, value_labels, labels)
-    table["values"] = {REP: frame[REP].tolist()}
-    columns = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in found}
     packed = {
-        name: base64.b64encode(column.astype("<f4").tobytes()).decode()
-        for name, column in columns.items()
+        name: base64.b64encode(frame[name].to_numpy("<f4", na_value=np.nan).tobytes()).decode()
+        for name in found[: MAX_PACKED // max(len(frame), 1)]
     }
-    content["tables"]["replicates"] = table | {"packed": packed}
-
-
-def _is_number(values: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(values)
+    table = _factors(frame, before, result.details)
+    return table | {"values": {REP: frame[REP].tolist()}, "packed": packed} if packed else {}
 
 
 def _number(value: Any, digits: int = DIGITS) -> float | int | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
-from simstudy.atomic_files import forget_unfinished, read_json
+from simstudy.analysis.summary import factor_names, warned_measures
+from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output.explorer import write_explorer
@@ -21,19 +22,17 @@ from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import (
     EXPLORER,
     FIGURES,
-    REPORT,
     TABLES,
     clear_outputs,
+    digest_of_summary,
     environment,
-    facts_of,
+    facts_of_blocks,
     facts_of_drawing,
     hashes_of,
     inputs_of,
     is_current,
+    libraries_of,
     protocol_facts,
-    versions_of,
-    warnings_of_estimates,
-    write_manifest,
 )
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
@@ -45,8 +44,7 @@ from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
-FIGURES_PER_WORKER = 3  # a process starts and imports the plotting libraries in their time
-WORKER_SECONDS = 1.0  # a process starts in this time
+FIGURES_PER_WORKER = 2  # a process starts and imports the plotting libraries in their time
 NO_DATA_ERRORS = (FigureError, StudyError, LookupError)  # the run lacks data for the output
 
 
@@ -89,49 +87,36 @@ class Published:
         Protocol of the folder and deviations from it; empty if there is none.
     answer
         Answer to the study's question.
+    not_drawn, not_made
+        Figures and tables that are missing, with reasons.
+    failed
+        Those of them that may succeed in another run.
     is_new
         Whether the files were written now; they were up to date otherwise.
-    figure_seconds
-        Time to draw the figures, in seconds.
     """
 
     folder: Place
     files: list[Place] = field(default_factory=list)
     protocol: Mapping[str, Any] = field(default_factory=dict)
     answer: list[str] = field(default_factory=list)
-    figures: list[Artefact] = field(default_factory=list)
-    tables: list[Artefact] = field(default_factory=list)
-    figure_seconds: float = 0.0
+    not_drawn: dict[str, str] = field(default_factory=dict)
+    not_made: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
     is_new: bool = True
-
-    @property
-    def not_drawn(self) -> dict[str, str]:
-        """Figures that are missing, with reasons."""
-        return {each.name: each.why_not for each in self.figures if not each.files}
-
-    @property
-    def not_made(self) -> dict[str, str]:
-        """Tables that are missing, with reasons."""
-        return {each.name: each.why_not for each in self.tables if not each.files}
-
-    @property
-    def failed(self) -> list[str]:
-        """Figures and tables that may succeed in another run."""
-        return [each.name for each in (*self.figures, *self.tables) if each.failed]
 
 
 def _read_published(folder: Place) -> Published:
     """Read the outputs that a folder's manifest lists."""
     manifest = read_json(folder / MANIFEST) or {}
-    files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))]
-    found = Published(folder, files, manifest.get("protocol", {}), manifest.get("answer", []))
-    found.is_new = False
-    for names, missing in (
-        ("figures_not_drawn", found.figures),
-        ("tables_not_made", found.tables),
-    ):
-        missing += [Artefact(name, why_not=why) for name, why in manifest.get(names, {}).items()]
-    return found
+    return Published(
+        folder,
+        [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))],
+        manifest.get("protocol", {}),
+        manifest.get("answer", []),
+        manifest.get("figures_not_drawn", {}),
+        manifest.get("tables_not_made", {}),
+        is_new=False,
+    )
 
 
 def publish(
@@ -227,147 +212,105 @@ def publish(
         previous = clear_outputs(target)
         step("summary and claims")
         made = Published(target, [], protocol_facts(result, target), answer_of(result))
-        drawing = None
+        finish: Callable[[], list[Artefact]] = list
         if figures:
-            count, seconds = Workers(n_jobs=n_jobs).count, time.perf_counter() - start
-            drawing = _Drawing(result, target, pdf, count, step, meanwhile=seconds)
+            finish = _begin_figures(result, target, pdf, Workers(n_jobs=n_jobs).count, step)
         frames = frames_of(result) | {"claims": result.claims}
-        if result.details.replicates.store is not None:
+        if result.details.replicates.store is not None and len(result.summary):
             frames |= {"groups": estimates_of_groups(result)}
         made.files += write_frames(result, target, frames)
-        made.tables = write_tables(result, target)
-        if drawing is not None:
-            before = time.perf_counter()
-            made.figures = drawing.finish()
-            made.figure_seconds = time.perf_counter() - before
-        made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
-        content = _manifest(result, made, module_file, previous)
-        content |= {"config": config or {}, INPUTS: inputs}
-        if "groups" in frames:
-            content[AVERAGES] = [each.name for each in result.details.measures if each.averages]
-        if in_doubt := warnings_of_estimates(result):
-            content["warnings"] = [*content.get("warnings", []), *in_doubt]
-        content["question"] = about.strip().partition("\n")[0]
-        content["answer"] = made.answer
-        content |= {"part": dict(part)} if part else {}
-        content |= {"command": command} if command else {}
+        tables = write_tables(result, target)
+        drawn = finish()
+        made.files += [path for each in (*tables, *drawn) for path in each.files]
+        made.not_drawn = {each.name: each.why_not for each in drawn if not each.files}
+        made.not_made = {each.name: each.why_not for each in tables if not each.files}
+        made.failed = [each.name for each in (*drawn, *tables) if each.failed]
+        content = {
+            **facts_of_blocks(result),
+            "question": about.strip().partition("\n")[0],
+            "answer": made.answer,
+            "config": config or {},
+            INPUTS: inputs,
+            "outputs": digest_of_summary(result.summary),
+            **environment(module_file, libraries_of(result, module_file)),
+            **facts_of_drawing(result, previous),
+            AVERAGES: [each.name for each in result.details.measures if each.averages],
+            "figures_not_drawn": made.not_drawn,
+            "figures_failed": [each.name for each in drawn if each.failed],
+            "tables_not_made": made.not_made,
+            "tables_failed": [each.name for each in tables if each.failed],
+            "captions": {each.name: each.caption for each in drawn if each.files},
+            "alt_texts": {each.name: each.description for each in drawn if each.description},
+        }
+        locations = [*factor_names(result.plan), *result.plan.axes]
+        if in_doubt := warned_measures(result.summary, locations):
+            doubts = [each._asdict() for each in in_doubt]
+            content["warnings"] = [*content.get("warnings", []), *doubts]
+        told = {"protocol": made.protocol, "part": dict(part or {}), "command": command}
+        content |= {name: value for name, value in told.items() if value}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
             step("report")
             title = content["question"] or as_words(result.plan.name)
-            details, explorer = result.details, target / EXPLORER
-            write_explorer(
-                result.summary, explorer, title, answer=made.answer, labels=details.labels,
-                value_labels=details.value_labels, report=f"./{REPORT}", result=result,
-            )  # fmt: skip
+            explorer = write_explorer(result, target / EXPLORER, title, made.answer)
             made.files.append(explorer)
-            tables = {each.name: each.table for each in made.tables if each.table}
-            page = write_report(
-                result, target, made.files, content, about, module_file, tables=tables
-            )
+            shown = {each.name: each.table for each in tables if each.table}
+            page = write_report(result, target, made.files, content, about, tables=shown)
             made.files.append(page)
         content["files"] = hashes_of(target, made.files)
-        write_manifest(target, content)
+        write_json(target / MANIFEST, content)
         made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
     if not command:  # a caller in Python reads no terminal
-        for each in (*made.figures, *made.tables):
+        for each in (*drawn, *tables):
             if each.failed:
                 warnings.warn(f"{each.name} was not made: {each.why_not}", stacklevel=2)
     return made
 
 
-def _manifest(
-    result: Result,
-    published: Published,
-    module_file: str | None,
-    previous: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The manifest's entries about the result, figures and tables."""
-    return {
-        **facts_of(result),
-        "figures_failed": [each.name for each in published.figures if each.failed],
-        "tables_failed": [each.name for each in published.tables if each.failed],
-        **environment(module_file, versions_of(result, module_file)),
-        **facts_of_drawing(result, previous),
-        **({"protocol": published.protocol} if published.protocol else {}),
-        "figures_not_drawn": published.not_drawn,
-        "captions": {each.name: each.caption for each in published.figures if each.files},
-        "alt_texts": {e.name: e.description for e in published.figures if e.description},
-        "tables_not_made": published.not_made,
-    }
+def _begin_figures(
+    result: Result, folder: Place, pdf: bool, n_jobs: int, step: Callable[[str], None]
+) -> Callable[[], list[Artefact]]:
+    """Begin to draw all figures in workers; the function returned waits for them, or draws here."""
+    from joblib import Parallel, delayed
 
+    names, started = list(result.details.figures), None
+    n_workers = min(n_jobs, len(names) // FIGURES_PER_WORKER)
+    if n_workers > 1 and isinstance(folder, Path):
+        sent = result.summary_only()  # workers read replicates
+        tasks = (delayed(_draw)(sent, folder, pdf, name) for name in names)
+        with suppress(Exception):  # what cannot be sent to a worker is drawn here
+            started = Parallel(n_workers, return_as="generator")(tasks)
 
-class _Drawing:
-    """All figures of a result, drawn by workers while this process does other work, or here.
-
-    Parameters
-    ----------
-    meanwhile
-        Seconds that the summary took: if there is much to read, claims and groups take as long, so
-        that workers pay for a few figures too.
-    """
-
-    def __init__(
-        self,
-        result: Result,
-        folder: Place,
-        pdf: bool,
-        n_jobs: int,
-        step: Callable[[str], None],
-        meanwhile: float,
-    ) -> None:
-        from joblib import Parallel, delayed
-
-        self._draw, self._step = _Draw(result, folder, pdf), step
-        self._names = list(result.details.figures)
-        self._started: Iterable[Artefact] | None = None
-        n_figures, at_least = len(self._names), 2 if meanwhile > WORKER_SECONDS else 0
-        n_workers = min(n_jobs, n_figures, max(n_figures // FIGURES_PER_WORKER, at_least))
-        if n_workers > 1 and isinstance(folder, Path):
-            tasks = map(delayed(self._draw), self._names)
-            with suppress(Exception):  # what cannot be sent to a worker is drawn here
-                self._started = Parallel(n_workers, return_as="generator")(tasks)
-
-    def finish(self) -> list[Artefact]:
-        """Wait for the workers, or draw here."""
-        if self._started is not None:
-            self._step(f"{len(self._names)} figures")
+    def finish() -> list[Artefact]:
+        if started is not None:
+            step(f"{len(names)} figures")
             try:
-                return list(self._started)
+                return list(started)
             except Exception:  # a figure that only this process can make, or a worker was killed
-                forget_unfinished(self._draw.folder / FIGURES)
+                forget_unfinished(folder / FIGURES)
         drawn = []
-        for at, name in enumerate(self._names, start=1):
-            self._step(f"figure {at} of {len(self._names)}")
-            drawn.append(self._draw(name))
+        for at, name in enumerate(names, start=1):
+            step(f"figure {at} of {len(names)}")
+            drawn.append(_draw(result, folder, pdf, name))
         return drawn
 
+    return finish
 
-@dataclass
-class _Draw:
-    """Function that draws a figure by name; workers get the summary and read replicates."""
 
-    result: Result
-    folder: Place
-    pdf: bool
+def _draw(result: Result, folder: Place, pdf: bool, name: str) -> Artefact:
+    """Draw and save a figure."""
+    from simstudy.figures import save_figure
+    from simstudy.figures.captions import caption_of, describe_figure
 
-    def __call__(self, name: str) -> Artefact:
-        return _one(name, self._drawn)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Draw, (self.result.summary_only(), self.folder, self.pdf)
-
-    def _drawn(self, name: str) -> Artefact:
-        from simstudy.figures import save_figure
-        from simstudy.figures.captions import caption_of, describe_figure
-
-        figure = self.result.figure(name)
-        saved = save_figure(figure, self.folder / FIGURES, name, pdf=self.pdf)
-        files = [path for path in saved if path]
+    def draw(name: str) -> Artefact:
+        figure = result.figure(name)
+        files = list(filter(None, save_figure(figure, folder / FIGURES, name, pdf=pdf)))
         told = describe_figure(figure)
         return Artefact(name, files, caption=caption_of(figure), description=told)
+
+    return _one(name, draw)
 
 
 def write_tables(result: Result, folder: Place) -> list[Artefact]:

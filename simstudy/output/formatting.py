@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import spent
@@ -22,17 +20,13 @@ from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
 from simstudy.remote import Place
+from simstudy.tables.table import Column
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 MIN_COUNT = {"d": 2.0, "h": 2.0, "min": 2.0}  # least number of a unit; others: 1 when rounded
 
 
-def number(value: float | None) -> str:
-    """Format to four significant digits; a dash for missing values."""
-    if value is None or math.isnan(value):
-        return "–"
-    text = f"{value + 0.0:.4g}"  # no -0
-    return f"−{text[1:]}" if text.startswith("-") else text
+number = Column().cell  # four significant digits, a dash for missing values
 
 
 def counted(n: int, one: str, several: str = "") -> str:
@@ -57,16 +51,15 @@ def format_size(result: Result) -> str:
     return f"{each} replicates in each of {n_scenarios:,} scenarios"
 
 
-def format_work(result: Result, figure_seconds: float = 0.0) -> str:
-    """The size, the number of blocks drawn now, and the seconds of drawing and of figures."""
+def format_work(result: Result) -> str:
+    """The size, the number of blocks drawn now, and the seconds of drawing."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.repeat_command:
         return f"{format_size(result)}{in_all} (given, not drawn)."
     drawn = f"{counted(outcome.n_blocks, 'block')} drawn now"
     drawn += f" in {outcome.seconds:.1f} s" if outcome.n_blocks else ""
-    figures = f"; figures in {figure_seconds:.1f} s" if figure_seconds else ""
-    return f"{format_size(result)}{in_all} ({drawn}{figures})."
+    return f"{format_size(result)}{in_all} ({drawn})."
 
 
 def format_time(seconds: float) -> str:
@@ -129,61 +122,42 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     list
         Paths of the files.
     """
-    tables = {
-        f"{name}.parquet": pa.Table.from_pandas(of_one_type_each(frame), preserve_index=False)
-        for name, frame in frames.items()
-    }
-    drawn = result.plan.work_units
-    tables[SCENARIOS] = scenario_table(drawn)
-    if drawn.axes:
-        tables[CELLS] = cell_table(drawn)
-    for name, table in tables.items():
+    written = {f"{name}.parquet": frame for name, frame in frames.items()}
+    written[SCENARIOS] = scenario_table(result.plan.work_units)
+    if result.plan.work_units.axes:
+        written[CELLS] = cell_table(result.plan.work_units)
+    for name, frame in written.items():
         buffer = BytesIO()
-        pq.write_table(table, buffer)
+        of_one_type_each(frame).to_parquet(buffer, index=False)
         write_bytes(folder / name, buffer.getvalue())
-    return [folder / name for name in tables]
+    return [folder / name for name in written]
 
 
-def scenario_table(plan: Plan) -> pa.Table:
-    """The factors of every scenario, with its key."""
+def scenario_table(plan: Plan) -> pd.DataFrame:
+    """The factors of every scenario, with its key; None where it has no such factor."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    return pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
 
 
-def _column(values: Sequence[Any]) -> pa.Array:
-    return pa.array(values if _have_one_type(values) else _as_texts(values))
-
-
-def cell_table(plan: Plan) -> pa.Table:
+def cell_table(plan: Plan) -> pd.DataFrame:
     """The labels of every cell, with its position in stored lists.
 
-    Positions count from 1, as in R and SQL.
+    Positions count from 1, as in R and SQL; an axis may be named `cell` itself.
     """
     labels = list(plan.cells())
-    columns = zip(*labels, strict=True)
-    return pa.table(
-        {"cell": range(1, len(labels) + 1)} | dict(zip(plan.axes, map(list, columns), strict=True))
+    columns = {"cell": range(1, len(labels) + 1)} | dict(
+        zip(plan.axes, zip(*labels, strict=True), strict=True)
     )
+    return pd.DataFrame({name: list(values) for name, values in columns.items()}, dtype=object)
 
 
 def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert columns of mixed types to text, so that they can be stored."""
-    objects = [name for name in frame.columns if frame[name].dtype == object]
-    mixed: dict[str, Any] = {
-        name: _as_texts(frame[name]) for name in objects if not _have_one_type(frame[name].tolist())
-    }
-    return frame.assign(**mixed) if mixed else frame
-
-
-def _have_one_type(values: Sequence[Any]) -> bool:
-    """Whether a column of a file can hold all values unchanged."""
-    try:
-        pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, UnicodeError):
-        return False
-    return True
-
-
-def _as_texts(values: Iterable[Any]) -> list[str | None]:
-    return [None if value is None else writable(str(value)) for value in values]
+    """Convert columns that a file cannot hold unchanged, as those of mixed types, to text."""
+    for name in [name for name in frame.columns if frame[name].dtype == object]:
+        try:
+            pa.array(frame[name].tolist(), from_pandas=True)
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            texts: Any = [None if each is None else writable(str(each)) for each in frame[name]]
+            frame = frame.assign(**{name: texts})
+    return frame

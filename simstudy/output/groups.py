@@ -27,7 +27,7 @@ COUNTS = ("n_rep", "n_failed", "n_given")
 class Group(NamedTuple):
     """Consecutive blocks of a scenario."""
 
-    number: int
+    group: int
     first_block: int
     last_block: int
 
@@ -57,7 +57,7 @@ def estimates_of_groups(result: Result) -> pd.DataFrame:
     Parameters
     ----------
     result
-        A result whose replicates are stored in blocks.
+        A result with measures, whose replicates are stored in blocks.
 
     Returns
     -------
@@ -67,8 +67,6 @@ def estimates_of_groups(result: Result) -> pd.DataFrame:
     """
     plan, details = result.plan, result.details
     chosen = rows_with_groups(len(result.summary))
-    if not len(chosen):  # the study has no measures
-        return _frame(chosen, [], {name: np.empty((0, 0)) for name in (*COUNTS, "estimate")})
     n_groups = min(MAX_GROUPS, MAX_VALUES // len(chosen))
     names, parts, row = names_read(details.measures), [], 0
     for key in plan.keys:
@@ -90,7 +88,7 @@ def _frame(
     of_group = np.array(groups, dtype=np.int32).reshape(-1, 3)
     repeated = np.tile(of_group, (len(rows), 1))
     frame = {"row": np.repeat(rows, len(groups)).astype(np.int32)}
-    frame |= dict(zip(("group", "first_block", "last_block"), repeated.T, strict=True))
+    frame |= dict(zip(Group._fields, repeated.T, strict=True))
     frame |= {name: values[name].ravel().astype(np.int32) for name in COUNTS}
     return pd.DataFrame(frame | {"estimate": values["estimate"].ravel()})
 

@@ -6,18 +6,18 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import Warned, factor_names, warned_measures
+from simstudy.analysis.summary import Warned
 from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
-from simstudy.errors import StoreError
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
@@ -33,15 +33,6 @@ from simstudy.validation import file_name
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
 
-def facts_of(result: Result) -> dict[str, Any]:
-    """The manifest's facts about a result: what was drawn, and its numbers."""
-    mcse = result.summary["mcse"]
-    return facts_of_blocks(result) | {
-        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
-        "outputs": digest_of_summary(result.summary),
-    }
-
-
 def facts_of_blocks(result: Result) -> dict[str, Any]:
     """The manifest's facts about what was drawn, without any measure."""
     plan = result.plan
@@ -50,7 +41,6 @@ def facts_of_blocks(result: Result) -> dict[str, Any]:
     data = {part.name: part.sha256 for part in parts}
     return {
         "study": plan.name,
-        "question": "",
         "seed": plan.seed,
         "config": {},
         "scenarios": len(plan.scenarios),
@@ -60,7 +50,6 @@ def facts_of_blocks(result: Result) -> dict[str, Any]:
         runs.INPUTS: {"blocks": _blocks_of(result)},
         **_compared(result),
         **({"data": dict(sorted(data.items()))} if data else {}),
-        "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
 
 
@@ -87,40 +76,27 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
     A run that drew nothing keeps the facts of the previous manifest.
     """
     outcome, details = result.outcome, result.details
-    known = previous.get("seconds_per_replicate", {}) | details.seconds_by_method
-    names = [method.name for method in result.plan.methods if method.name in known]
     facts: dict[str, Any] = {
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
-        "seconds_per_replicate": {name: known[name] for name in names},
         "core_seconds": round(sum(each.own + each.data for each in details.spent.values()), 3),
         DRAWN: list(details.times or ()),
         "notes": outcome.notes,
-        "warnings": [each._asdict() for each in _warnings_of_run(result)],
+        "warnings": [Warned("run", "", text)._asdict() for text in outcome.warnings],
     }
     if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
-        kept = ("wall_seconds", "blocks_computed", "seconds_per_replicate")
+        kept = ("wall_seconds", "blocks_computed")
         facts |= {name: previous[name] for name in kept if name in previous}
         facts["notes"] = outcome.notes or previous.get("notes")
         if not outcome.warnings:
             known = previous.get("warnings", ())
-            facts["warnings"] += [each for each in known if each["kind"] == "run"]
-    always = ("wall_seconds", "blocks_computed")
-    return {name: fact for name, fact in facts.items() if fact or name in always}
-
-
-def _warnings_of_run(result: Result) -> Iterator[Warned]:
-    """Warnings about the run as a whole, and how many the study's code issued."""
-    yield from (Warned("run", "", text) for text in result.outcome.warnings)
+            facts["warnings"] = [each for each in known if each["kind"] == "run"]
     if len(result.warnings):
         n, first = int(result.warnings["replicates"].sum()), result.warnings["warning"].iloc[0]
-        yield Warned("replicate", "warnings.parquet", f"{n:,} warnings; most often: {first}")
-
-
-def warnings_of_estimates(result: Result) -> list[dict[str, str]]:
-    """The measures of which some estimate is in doubt, as entries of a manifest."""
-    locations = [*factor_names(result.plan), *result.plan.axes]
-    return [each._asdict() for each in warned_measures(result.summary, locations)]
+        text = f"{n:,} warnings; most often: {first}"
+        facts["warnings"].append(Warned("replicate", "warnings.parquet", text)._asdict())
+    always = ("wall_seconds", "blocks_computed")
+    return {name: fact for name, fact in facts.items() if fact or name in always}
 
 
 def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
@@ -139,11 +115,6 @@ def clear_outputs(folder: Place) -> dict[str, Any]:
     for name in (runs.MANIFEST, *runs.listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
-
-
-def write_manifest(folder: Place, content: Mapping[str, Any]) -> None:
-    """Write the manifest of a result."""
-    write_json(folder / runs.MANIFEST, content)
 
 
 def digest_of_summary(summary: pd.DataFrame) -> str:
@@ -169,50 +140,43 @@ def write_unpublished(result: Result) -> None:
     StoreError
         If the disk cannot be written.
     """
-    folder = result.folder
+    folder, outcome = result.folder, result.outcome
     if folder is None:
         return
     with translate_io_errors(folder), folder_lock(folder):
-        previous = read_json(folder / runs.MANIFEST) or {}
-        if (previous and not is_unpublished(previous)) or _is_written(folder, result):
+        previous, facts = read_json(folder / runs.MANIFEST) or {}, facts_of_blocks(result)
+        drew_nothing = not (outcome.n_blocks or outcome.notes)  # the folder may be read only
+        is_same = drew_nothing and facts.items() <= previous.items()
+        is_published = bool(previous) and previous.get("published") is not False
+        if is_published or (is_same and _is_whole(folder, previous)):
             return
         clear_outputs(folder)
         is_external = bool(result.details.repeat_command)
         files = write_frames(result, folder, frames_of(result) if is_external else {})
-        libraries = result.details.provenance.only(result.details.unit_sizes).libraries
-        content = (facts_of if is_external else facts_of_blocks)(result) | program(libraries)
+        content = facts | environment(None, libraries_of(result, None))
         content |= facts_of_drawing(result, previous)
         content |= {"published": False, "files": hashes_of(folder, files)}
-        write_manifest(folder, content)
+        write_json(folder / runs.MANIFEST, content)
 
 
-def _is_written(folder: Place, result: Result) -> bool:
-    """Whether a folder has all this of a result that drew nothing, so that it is only read."""
-    if result.outcome.n_blocks or result.outcome.notes:
-        return False
-    try:
-        manifest = runs.read_manifest(folder) or {}
-    except StoreError:  # damaged
-        return False
-    is_same = all(manifest.get(name) == value for name, value in facts_of_blocks(result).items())
+def _is_whole(folder: Place, manifest: Mapping[str, Any]) -> bool:
     files = runs.listed_files(manifest, folder).items()
-    return is_same and all(runs.file_hash(folder / name) == digest for name, digest in files)
+    return all(runs.file_hash(folder / name) == digest for name, digest in files)
 
 
 GIT_SECONDS = 10.0  # timeout of a git command
 LIBRARIES = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-PROJECT = Path(__file__).parents[2]  # of simstudy, unless it is installed
 
 
 def environment(
-    file: str | Path | None = None, libraries: Mapping[str, str] | None = None
+    file: str | Path | None = None, libraries: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Versions, machine and repository, for the manifest.
+    """Date, versions, machine and repository, for the manifest.
 
     Parameters
     ----------
     file
-        The study's file. Default: those of simstudy, if they are in a repository.
+        The study's file. Default: no repository is looked at.
     libraries
         Versions of further libraries, by name.
 
@@ -222,18 +186,12 @@ def environment(
         `made` (date and time), `python`, `machine`, `versions`, and in `git` the `commit` of the
         file's repository, and whether any Python or YAML file in it is `modified` or new.
     """
-    folder = PROJECT if file is None else Path(file).parent
-    is_committed = file is not None or (PROJECT / ".git").exists()
-    return {**program(libraries or {}), "git": _git_state(folder) if is_committed else []}
-
-
-def program(libraries: Mapping[str, str]) -> dict[str, Any]:
-    """Date, versions, and kind of machine."""
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "versions": library_versions() | dict(libraries),
+        "git": [] if file is None else _git_state(Path(file).parent),
     }
 
 
@@ -279,18 +237,17 @@ def inputs_of(
         "blocks": blocks,
         "generation": 0 if store is None else store.highest_generation,
         "sources": sources,
-        "versions": versions_of(result, module_file),
+        "versions": library_versions() | libraries_of(result, module_file),
         "protocol": runs.file_hash(folder / runs.PROTOCOL),
     }
     digest = short_hash(json.dumps(content, sort_keys=True, default=str), 32)
     return {"digest": digest, "blocks": blocks}
 
 
-def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
-    """The versions of libraries behind numbers and figures."""
+def libraries_of(result: Result, module_file: str | None) -> dict[str, str]:
+    """The versions of the libraries that numbers and figures of this study alone depend on."""
     few = result.details.provenance.only(result.details.unit_sizes)
-    named = library_versions() | experiment_libraries(module_file) | few.libraries
-    return dict(sorted(named.items()))
+    return experiment_libraries(module_file) | few.libraries
 
 
 def is_current(
@@ -309,10 +266,7 @@ def is_current(
     inputs
         The `inputs_of` the result.
     """
-    try:
-        manifest = runs.read_manifest(folder) or {}
-    except StoreError:  # damaged: it is written again
-        return False
+    manifest = read_json(folder / runs.MANIFEST) or {}  # a damaged one is written again
     if manifest.get(runs.INPUTS) != inputs or result.outcome.n_blocks:
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
@@ -320,25 +274,13 @@ def is_current(
     listed = runs.listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
-    stems = map(file_name, drawn if figures else ())
-    wanted = {f"{FIGURES}/{stem}.{ending}" for stem in stems for ending in endings}
+    wanted = {f"{FIGURES}/{file_name(n)}.{ending}" for n in drawn for ending in endings if figures}
     wanted |= {REPORT} if report else set()
-    settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
-    wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
+    asked = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
+    wanted |= {name for name in listed if asked.get(name.partition("/")[0], True)}
     return all(name in listed and runs.file_hash(folder / name) == listed[name] for name in wanted)
-
-
-def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
-    """The name of a figure by the name of its file, which may be another."""
-    names: dict[str, str] = {file_name(name): name for name in manifest.get("captions", {})}
-    return names.get(file, file)
 
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     """The hashes of files, by name below a folder."""
     return {str(path.relative_to(folder)): runs.file_hash(path) for path in sorted(set(files))}
-
-
-def is_unpublished(manifest: Mapping[str, Any]) -> bool:
-    """Whether results were written by a run and not published."""
-    return manifest.get("published") is False

@@ -62,9 +62,6 @@ class Row(NamedTuple):
     done: str
     differs: bool
 
-    def __str__(self) -> str:
-        return f"{self.what}: planned {self.planned}, done {self.done}"
-
 
 def plan_of(
     plan: Plan, measures: Sequence[Measure], sizes: Sequence[int], precision: Mapping[str, Any]
@@ -101,7 +98,7 @@ def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
     rows = []
     for name in [name for name in {**planned, **done} if name != "precision"]:
         old, new = planned.get(name, {}), done.get(name, {})
-        if not (isinstance(old, dict) and isinstance(new, dict)):
+        if not isinstance(old, dict):
             rows.append(Row(name, str(old), str(new), old != new))
             continue
         if name == "code":  # other methods are listed already
@@ -112,11 +109,11 @@ def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
             "computed otherwise": [n for n in old if n in new and old[n] != new[n]],
         }
         detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
-        shown = [
+        before, after = (
             f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
             for each in (old, new)
-        ]
-        rows.append(Row(name, shown[0], shown[1] + f" ({detail})" * bool(detail), bool(detail)))
+        )
+        rows.append(Row(name, before, after + f" ({detail})" * bool(detail), bool(detail)))
     return rows
 
 
@@ -183,7 +180,8 @@ class Protocol:
     def deviations(self, result: Result) -> list[str]:
         """The deviations from the plan, one sentence each."""
         late = ["it was written after blocks had been drawn"] if self.was_drawn else []
-        return late + [str(row) for row in self.compared(result) if row.differs]
+        rows = [row for row in self.compared(result) if row.differs]
+        return late + [f"{row.what}: planned {row.planned}, done {row.done}" for row in rows]
 
     def write(self, folder: Place) -> Protocol:
         """Write `protocol.md` and `protocol.json` to a study's folder.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from shutil import get_terminal_size
 from typing import Any
 
@@ -17,10 +17,16 @@ from simstudy.output.folder import Published
 from simstudy.output.manifest import REPORT
 from simstudy.output.report.findings import answer_of, count_claims
 from simstudy.tables.cells import Grid, Heading, as_text
+from simstudy.tables.table import Column, Table
 
-LONG_SECONDS = 10.0  # after a longer run, the slowest parts are printed
 MAX_ROWS = 30  # rows of a summary that is printed in full
 MAX_SCENARIOS = 10  # scenarios listed in a forecast
+RANGES = {
+    "largest_mcse": "largest MCSE",
+    "worst_z": "worst z from theory",
+    "least_reduction": "least variance reduction",
+}
+"""Headings of a table of ranges that differ from its columns."""
 
 
 def print_closing(
@@ -78,11 +84,9 @@ def _closing_lines(
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
-    if result.outcome.seconds > LONG_SECONDS and not result.details.repeat_command:
-        yield f"drawing took {formatting.format_run_time(result)}"
     n_files, where = len(published.files), formatting.relative_to_cwd(published.folder)
-    work = formatting.format_work(result, published.figure_seconds)
-    yield f"{work} {formatting.counted(n_files, 'file')} in {where}"
+    files = formatting.counted(n_files, "file")
+    yield f"{formatting.format_work(result)} {files} in {where}"
     reports = [path for path in published.files if path.name == REPORT]
     yield from (f"report: {formatting.relative_to_cwd(page)}" for page in reports)
 
@@ -100,32 +104,25 @@ def _format_summary(result: Result) -> str:
         if n_rows <= MAX_ROWS and (width is None or max(map(len, lines)) <= width):
             return f"{text}\n"
     found = overview(result.summary, result.details.measures)
-    rows = [
-        (str(name), str(n), *map(formatting.number, numbers))
-        for name, n, *numbers in found.itertuples(index=False)
-    ]
-    names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-    names += ["least variance reduction"] * ("least_reduction" in found)
-    return _format_table("Range over scenarios", names, rows)
+    headings = {name: text for name, text in RANGES.items() if name in found}
+    return _in_terminal(Table(found, "Range over scenarios", headings).grid)
 
 
 def _format_claims(claims: pd.DataFrame) -> str:
     rows = [
-        (
+        [
             row["claim"],
             *format_values(row),
             row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"]),
-        )
+        ]
         for row in claims.to_dict("records")
     ]
-    return _format_table("Claims", ["claim", "published", "ours ± 2 MCSE", "verdict"], rows)
+    names = ("claim", "published", "ours ± 2 MCSE", "verdict")
+    headings = [Heading(name, is_number=name not in ("claim", "verdict")) for name in names]
+    return _in_terminal(Grid(headings, rows, "Claims"))
 
 
-def _format_table(caption: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with text in the first column and below `verdict`, and numbers in the others."""
-    words = names[0], "verdict"
-    headings = [Heading(name, is_number=name not in words) for name in names]
-    grid = Grid(headings, [list(row) for row in rows], caption)
+def _in_terminal(grid: Grid) -> str:
     return f"{as_text(grid, _width())}\n"
 
 
@@ -153,18 +150,16 @@ def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
 def print_cost(cost: pd.DataFrame) -> None:
     """Print the cost of a precision: in total, then by scenario."""
     dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MAX_SCENARIOS)
-    sums = {"scenario": f"all {len(cost):,} scenarios", **cost[["n_rep", "seconds", "bytes"]].sum()}
-    rows = [
-        (
-            row["scenario"],
-            f"{row['n_rep']:,.0f}",
-            f"{row['seconds']:,.1f}",
-            f"{row['bytes'] / 1e6:,.1f}",
-        )
-        for row in (sums, *dearest.to_dict("records"))
-    ]
-    names = ["scenario", "replicates", "seconds on one core", "MB"]
-    print(_format_table("Cost of the precision", names, rows))
+    sums = cost[["n_rep", "seconds", "bytes"]].sum()
+    in_all = pd.DataFrame([{"scenario": f"all {len(cost):,} scenarios", **sums}])
+    shown = pd.concat([in_all, dearest])[["scenario", *sums.index]]
+    columns = {
+        "n_rep": Column("replicates", decimals=0),
+        "seconds": Column("seconds on one core", decimals=1),
+        "bytes": Column("MB", decimals=1),
+    }
+    megabytes = shown.assign(bytes=shown["bytes"] / 1e6)
+    print(_in_terminal(Table(megabytes, "Cost of the precision", columns).grid))
     if len(cost) > len(dearest):
         n_more = len(cost) - len(dearest)
         print(f"and {n_more:,} more scenarios, with fewer replicates each")

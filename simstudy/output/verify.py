@@ -6,6 +6,7 @@ of groups that are chosen at random must follow from blocks that are drawn here.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import secrets
@@ -82,7 +83,6 @@ class Verification:
     unchecked: list[str] = field(default_factory=list)
     n_groups: int = 0
     n_drawn: int = 0
-    seconds: float = 0.0
     missed: float = 1.0
 
     def __str__(self) -> str:
@@ -172,10 +172,6 @@ def verify(
             averages = [measure.name for measure in study.measures if measure.averages]
         _check_summary(made, summary, groups, averages)
     if study is not None:
-        if "seed" not in manifest:
-            raise errors.StoreError(
-                f"{place}: the manifest names no seed, so nothing can be drawn."
-            )
         study = _with_methods_of(study, summary)
         plan = study.plan(int(manifest["seed"]))
         provenance = compute_provenance(plan)
@@ -183,8 +179,7 @@ def verify(
         light = _without_replicates(study, plan, manifest, summary)
         _check_claims(made, study, light, _table(place, "claims"))
         if groups is not None:
-            measures, workers = light.details.measures, Workers(n_jobs=n_jobs)
-            drawn = _Drawn(measures, plan, provenance, summary, groups, workers)
+            drawn = _Drawn(light, provenance, groups, Workers(n_jobs=n_jobs))
             _check_draws(made, drawn, share=share, budget=budget, where=where)
     if made.wrong:
         moved = study is not None and _other_versions(manifest)
@@ -235,106 +230,92 @@ def _check_summary(
     made: Verification, summary: pd.DataFrame, groups: pd.DataFrame, averages: Sequence[str]
 ) -> None:
     """Compare each row of the summary with the mean of its groups."""
-    by_row = groups.groupby("row", sort=True)
-    sums: dict[Any, Any] = by_row[list(COUNTS)].sum().to_dict("index")
-    of_rows = by_row["estimate"].agg(["mean", "std", "count"])
-    of_rows["size"] = groups["estimate"].abs().groupby(groups["row"]).mean()
-    spread: dict[Any, Any] = of_rows.to_dict("index")
-    weighted = (groups["estimate"] * groups["n_given"]).groupby(groups["row"]).sum(min_count=1)
-    records: list[Any] = summary.to_dict("records")
+    weighted, size = groups["estimate"] * groups["n_given"], groups["estimate"].abs()
+    by_row = groups.assign(weighted=weighted, size=size).groupby("row", sort=True)
+    sums = by_row[[*COUNTS, "weighted"]].sum(min_count=1)
+    means = by_row[["estimate", "size"]].mean()
+    std, count = by_row["estimate"].std(), by_row["estimate"].count()
+    rows = summary.set_axis(range(len(summary))).loc[sums.index]
     inside = RTOL * summary["estimate"].abs()
     is_out = summary["lower"] > summary["estimate"] + inside
     is_out |= summary["upper"] < summary["estimate"] - inside
-    made.wrong += [f"{_place(records[at])}: beyond its limits" for at in np.flatnonzero(is_out)]
-    n_exact = n_near = n_small = 0
-    for at, totals in sums.items():
-        row, of_groups = records[at], spread[at]
-        made.wrong += [
-            f"{_place(row)}: {name} is {row[name]:,}, its groups have {totals[name]:,}"
-            for name in COUNTS
-            if row[name] != totals[name]
-        ]
-        mean, std, count = (float(of_groups[name]) for name in ("mean", "std", "count"))
-        is_average = row["measure"] in averages
-        if is_average:
-            mean = float(weighted[at]) / totals["n_given"] if totals["n_given"] else math.nan
-            allowed = RTOL * (_unit(row) + of_groups["size"]) + 1e-15
-            made.wrong += filter(None, [_odd_error(row, std, count)])
-        elif math.isfinite(row["estimate"]) and count > 2 and row["n_given"] >= MIN_SIZE * count:
-            allowed = _allowed(row, mean, std, count)
-        else:
-            n_small += 1
-            continue
-        if _far(row["estimate"], mean, allowed):
-            made.wrong.append(_both(row, mean, "the mean of its groups is"))
-        else:
-            n_exact, n_near = n_exact + is_average, n_near + (not is_average)
+    _tell(made, summary[is_out], "beyond its limits")
+    for name in COUNTS:
+        is_other = rows[name] != sums[name]
+        _tell(made, rows[is_other], f"{name} is {{}}, its groups have {{}}", rows[name], sums[name])
+    is_average = rows["measure"].isin(averages)
+    mean = means["estimate"].where(~is_average, sums["weighted"] / sums["n_given"])
+    by_rounding = RTOL * (_unit(rows) + means["size"]) + 1e-15
+    allowed = by_rounding.where(is_average, _allowed(rows, mean, std, count))
+    is_large = np.isfinite(rows["estimate"]) & (count > 2) & (rows["n_given"] >= MIN_SIZE * count)
+    is_checked = is_average | is_large
+    is_far = is_checked & _far(rows["estimate"], mean, allowed)
+    text = "the summary has {:.10g}, the mean of its groups is {:.10g}"
+    _tell(made, rows[is_far], text, rows["estimate"], mean)
+    by_groups: pd.Series = std / np.sqrt(count)
+    is_known = (count >= 10) & (by_groups > RTOL * rows["estimate"].abs().clip(1e-300))
+    is_near: pd.Series = (rows["mcse"] / by_groups).between(1 / MCSE_FACTOR, MCSE_FACTOR)
+    text = "the error is {:.3g}, by its groups about {:.3g}"
+    _tell(made, rows[is_average & is_known & ~is_near], text, rows["mcse"], by_groups)
+    n_exact, n_near = (is_average & ~is_far).sum(), (is_large & ~is_average & ~is_far).sum()
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
-    if n_small:
+    if n_small := int((~is_checked).sum()):
         made.unchecked.append(
             f"{n_small:,} numbers that are no means, of few groups or groups of fewer than "
             f"{MIN_SIZE} replicates"
         )
-    if len(sums) < len(summary):
-        made.unchecked.append(f"{len(summary) - len(sums):,} rows of the summary without groups")
+    if len(rows) < len(summary):
+        made.unchecked.append(f"{len(summary) - len(rows):,} rows of the summary without groups")
 
 
-def _allowed(row: Mapping[str, Any], mean: float, std: float, count: float) -> float:
-    """How far a measure that is no mean may lie from the mean of its groups.
+def _tell(made: Verification, rows: pd.DataFrame, text: str, *numbers: pd.Series) -> None:
+    """Add rows to what is wrong, each with its numbers."""
+    for at, row in zip(rows.index, rows.to_dict("records"), strict=True):
+        made.wrong.append(f"{_place(row)}: {text.format(*(each[at] for each in numbers))}")
 
-    Its bias in a group of n replicates is of the order of its standard error there over √n. That
-    error is the groups' spread, or the one that the summary's error implies if that is more: few
-    groups of few replicates may be alike.
+
+def _allowed(rows: pd.DataFrame, mean: pd.Series, std: pd.Series, count: pd.Series) -> Any:
+    """How far measures that are no means may lie from the means of their groups.
+
+    The bias of one in a group of n replicates is of the order of its standard error there over √n.
+    That error is the groups' spread, or the one that the summary's error implies if that is more:
+    few groups of few replicates may be alike.
     """
-    size = max(row["n_given"] / count, 1)
-    implied = row["mcse"] * math.sqrt(count) if math.isfinite(row["mcse"]) else 0.0
-    error = max(std, implied)
-    chance = MAX_DEVIATION * error / math.sqrt(count)
-    return chance + 3 * error / math.sqrt(size) + RTOL * (_unit(row) + abs(mean))
+    implied = _finite(rows["mcse"]) * np.sqrt(count)
+    error, size = np.fmax(std, implied), (rows["n_given"] / count).clip(1)
+    chance = MAX_DEVIATION * error / np.sqrt(count)
+    return chance + 3 * error / np.sqrt(size) + RTOL * (_unit(rows) + mean.abs())
 
 
-def _unit(row: Mapping[str, Any]) -> float:
-    """|estimate| + MCSE √n: the size of a replicate's part in a number."""
-    mcse = row["mcse"] if math.isfinite(row["mcse"]) else 0.0
-    return float(abs(row["estimate"]) + mcse * math.sqrt(max(row["n_given"], 1)))
+def _unit(rows: Any) -> Any:
+    """|estimate| + MCSE √n of a row or of several: the size of a replicate's part in a number."""
+    return abs(rows["estimate"]) + _finite(rows["mcse"]) * np.sqrt(np.maximum(rows["n_given"], 1))
 
 
-def _far(first: float, second: float, allowed: float) -> bool:
-    if math.isnan(first) and math.isnan(second):
-        return False
-    return not math.isclose(first, second, rel_tol=0.0, abs_tol=allowed)
+def _finite(numbers: Any) -> Any:
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
-def _odd_error(row: Mapping[str, Any], sd: float, count: float) -> str:
-    """An MCSE that the spread of ten groups or more contradicts; empty otherwise."""
-    by_groups = sd / math.sqrt(max(count, 1))
-    if not (count >= 10 and by_groups > RTOL * max(abs(row["estimate"]), 1e-300)):
-        return ""
-    if row["mcse"] > 0 and 1 / MCSE_FACTOR <= row["mcse"] / by_groups <= MCSE_FACTOR:
-        return ""
-    return f"{_place(row)}: the error is {row['mcse']:.3g}, by its groups about {by_groups:.3g}"
+def _far(first: Any, second: Any, allowed: Any) -> Any:
+    return ~np.isclose(first, second, rtol=0.0, atol=_finite(allowed), equal_nan=True)
 
 
-def _same_number(first: Any, second: Any) -> bool:
-    """Whether two levels are the same number, or both are missing."""
+def _same_level(first: Any, second: Any) -> bool:
+    """Whether two levels have one text, are the same number, or are both missing."""
     if first is None or first != first:
         return second is None or second != second
     try:
-        return math.isclose(float(first), float(second), rel_tol=RTOL)
+        return str(first) == str(second) or math.isclose(float(first), float(second), rel_tol=RTOL)
     except (TypeError, ValueError):
         return False
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _place(row: Mapping[Any, Any]) -> str:
     """Measure and factors of a row of a summary."""
     names = list(row.keys())
     factors = [f"{n}={row[n]}" for n in names[: names.index("measure")] if row[n] is not None]
     return f"{row['measure']} at {', '.join(factors)}" if factors else str(row["measure"])
-
-
-def _both(row: Mapping[str, Any], other: float, what: str) -> str:
-    return f"{_place(row)}: the summary has {row['estimate']:.10g}, {what} {other:.10g}"
 
 
 # Code and claims ------------------------------------------------------
@@ -382,11 +363,8 @@ def _without_replicates(
     details = ResultParts(
         replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
         declared=study.bound_measures(plan),
-        figures=study.figures,
-        tables=study.tables,
         value_labels=study.value_labels,
         labels=study.headings,
-        claimed=study.claims,
     )
     result = Result(details)
     result._frames["summary"] = summary
@@ -443,76 +421,58 @@ def _with_methods_of(study: Study, summary: pd.DataFrame) -> Study:
 class _Drawn:
     """The choice of groups, and the comparison of what is drawn."""
 
-    measures: Sequence[Measure]
-    plan: Plan
+    result: Result
     provenance: RunProvenance
-    summary: pd.DataFrame
     groups: pd.DataFrame
     workers: Workers
 
     def __post_init__(self) -> None:
-        self.records: list[Any] = self.summary.to_dict("records")
-        n, n_rows = len(self.plan.keys), len(self.summary)
-        known = {measure.name for measure in self.measures}
-        if n_rows % n or set(self.summary["measure"]) != known:
+        self.plan, self.measures = self.result.plan, self.result.details.measures
+        self.records: list[Any] = self.result.summary.to_dict("records")
+        keys, known = list(self.plan.keys), {measure.name for measure in self.measures}
+        self.n_each, rest = divmod(len(self.records), len(keys))  # rows of a scenario
+        if rest or set(self.result.summary["measure"]) != known:
             raise errors.StudyError(
                 "the summary has other scenarios or measures than the study: give the study with "
                 "the settings of the folder"
             )
-        each = n_rows // n
-        self.rows_by_key = {
-            key: range(at * each, (at + 1) * each) for at, key in enumerate(self.plan.keys)
-        }
-
-    def units(self) -> list[tuple[str, Group]]:
-        """Scenario and group of all groups."""
-        found = []
-        for key, rows in self.rows_by_key.items():
-            own = self.groups[self.groups["row"].isin(rows)]
-            columns = own[["group", "first_block", "last_block"]].drop_duplicates()
-            found += [(key, Group(*map(int, each))) for each in columns.itertuples(index=False)]
-        return found
+        scenario = [keys[row // self.n_each] for row in self.groups["row"]]
+        self.groups = self.groups.assign(key=scenario).set_index("row")
+        found = self.groups[["key", *Group._fields]].drop_duplicates()
+        self.units = [(key, Group(*map(int, each))) for key, *each in found.itertuples(index=False)]
 
     def draw(self, units: Sequence[tuple[str, Group]]) -> runs.StudyFolder:
         """Draw the blocks of some groups into a temporary store."""
-        home = runs.StudyFolder.open(self.plan.work_units, None, self.provenance.of_blocks)
+        work = self.plan.work_units
+        home = runs.StudyFolder.open(work, None, self.provenance.of_blocks)
         blocks = [
-            BlockId(self.plan.work_units.keys[drawn], block, drawn)
+            BlockId(work.keys[drawn], block, drawn)
             for key, group in units
             for drawn in self.plan.unit_keys[key]
             for block in range(group.first_block, group.last_block + 1)
         ]
-        loop = Loop(
-            self.plan.work_units, home.store, self.workers, Silent(), provenance=self.provenance
-        )
+        loop = Loop(work, home.store, self.workers, Silent(), provenance=self.provenance)
         loop.draw_blocks(blocks)
         return home
 
     def compare(self, store: Store, key: str, group: Group) -> Iterator[tuple[str, bool]]:
         """Differences in a group as text, each with whether a tie explains it."""
-        rows = self.rows_by_key[key]
-        own = self.groups[
-            self.groups["row"].isin(rows) & (self.groups["group"] == group.number)
-        ].set_index("row")
-        if own.empty:
-            return
-        size = self.plan.block_size
-        n_rep = int((own["n_rep"] + own["n_failed"]).max())
-        most = (group.last_block - group.first_block + 1) * size
+        own = self.groups[(self.groups["key"] == key) & (self.groups["group"] == group.group)]
+        size, n_blocks = self.plan.block_size, group.last_block - group.first_block + 1
+        n_rep = min(int((own["n_rep"] + own["n_failed"]).max()), n_blocks * size)
         view: Any = _BlocksFrom(store, group.first_block)
-        replicates = StoredReplicates(self.plan, view, {key: min(n_rep, most)})
+        replicates = StoredReplicates(self.plan, view, {key: n_rep})
         columns = replicates.columns(key, names_read(self.measures))
-        whole = Group(0, 0, group.last_block - group.first_block)
-        at = rows.start
+        at = list(self.plan.keys).index(key) * self.n_each
         for measure in self.measures:
-            values = group_estimates(measure, columns, [whole], size)
+            values = group_estimates(measure, columns, [Group(0, 0, n_blocks - 1)], size)
             for cell in range(len(values["estimate"])):
                 if at in own.index:
                     listed, row = own.loc[at], self.records[at]
                     found = {name: part[cell, 0] for name, part in values.items()}
                     if odd := self._other_place(measure, key, row, cell, len(values["estimate"])):
                         yield odd, False
-                    yield from self._differing(measure, row, listed, found, group)
+                    yield from self._differing(measure, row, listed, found)
                 at += 1
 
     def _other_place(
@@ -523,28 +483,26 @@ class _Drawn:
         wanted |= factors_in(self.plan, self.plan.keys[key])
         axes = {**self.plan.axes, **{name: tuple(v) for name, v in measure.axes.items()}}
         if math.prod(map(len, axes.values())) == n_cells:
-            at = np.unravel_index(cell, [len(labels) for labels in axes.values()])
-            wanted |= {name: axes[name][int(i)] for name, i in zip(axes, at, strict=True)}
-        odd = [n for n, value in wanted.items() if n in row and str(row[n]) != str(value)]
-        odd = [n for n in odd if not _same_number(row[n], wanted[n])]
+            labels = next(itertools.islice(itertools.product(*axes.values()), cell, None))
+            wanted |= dict(zip(axes, labels, strict=True))
+        odd = [n for n in wanted if n in row and not _same_level(row[n], wanted[n])]
         return f"{_place(row)}: {odd[0]} should be {wanted[odd[0]]}" if odd else ""
 
     def _differing(
-        self, measure: Any, row: Any, listed: Any, found: Mapping[str, Any], group: Group
+        self, measure: Any, row: Any, listed: Any, found: Mapping[str, Any]
     ) -> Iterator[tuple[str, bool]]:
-        where = f"{_place(row)}, blocks {group.first_block} to {group.last_block}"
+        where = f"{_place(row)}, blocks {listed['first_block']} to {listed['last_block']}"
         for name in COUNTS:
             if listed[name] != found[name]:
                 yield f"{where}: {name} is {listed[name]:,.0f}, drawn here {found[name]:,}", False
                 return
         rtol = max([RTOL, *(self.plan.rules.rtol.get(name, 0.0) for name in measure.reads)])
-        if not _far(listed["estimate"], found["estimate"], rtol * _unit(row)):
-            return
-        hits = abs(listed["estimate"] - found["estimate"]) * found["n_given"]
-        limit = max(1.0, found["n_given"] / 10_000)
-        is_tied = measure.averages and abs(hits - round(hits)) < 1e-6 and hits <= limit + 1e-6
-        text = f"{where}: {listed['estimate']:.10g}, drawn here {found['estimate']:.10g}"
-        yield text, bool(is_tied)
+        if _far(listed["estimate"], found["estimate"], rtol * _unit(row)):
+            hits = abs(listed["estimate"] - found["estimate"]) * found["n_given"]
+            limit = max(1.0, found["n_given"] / 10_000)
+            is_tied = measure.averages and abs(hits - round(hits)) < 1e-6 and hits <= limit + 1e-6
+            text = f"{where}: {listed['estimate']:.10g}, drawn here {found['estimate']:.10g}"
+            yield text, bool(is_tied)
 
 
 @dataclass
@@ -569,7 +527,7 @@ def _check_draws(
     made: Verification, drawn: _Drawn, *, share: float, budget: float, where: Mapping[str, Any]
 ) -> None:
     """Draw groups again, and compare their estimates."""
-    units = drawn.units()
+    units = drawn.units
     order = _order(drawn.plan, units, made.seed)
     n_wanted = max(math.ceil(share * len(units)), min(MIN_GROUPS, len(units)))
     if where:
@@ -592,12 +550,12 @@ def _check_draws(
         done += len(some)
         rate = (time.monotonic() - begun) / done
         size = max(1, min(2 * size, int((budget - (time.monotonic() - begun)) / max(rate, 1e-6))))
-    made.n_groups, made.n_drawn, made.seconds = len(units), done, time.monotonic() - begun
+    made.n_groups, made.n_drawn, seconds = len(units), done, time.monotonic() - begun
     made.missed = 0.0 if done == len(units) else (1 - FALSIFIED) ** done
     if len(tied) > max(1, MAX_TIED * done):
         made.wrong += tied
     made.said.append(
-        f"draws: {done:,} of {len(units):,} groups were drawn here in {format_time(made.seconds)} "
+        f"draws: {done:,} of {len(units):,} groups were drawn here in {format_time(seconds)} "
         f"(seed of the choice: {made.seed}); if a tenth of the groups were falsified, none of "
         f"these would have been with probability {made.missed:.1g}"
     )

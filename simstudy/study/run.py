@@ -266,5 +266,4 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
             "draws them again"
         )
     sizes = {key: stored[key] for key in begun.keys}
-    parts = result_of(study, begun, folder, RunStats(warnings=warnings), sizes).details
-    return Result(replace(parts, design=tuple(plan.work_units.keys)))
+    return result_of(study, begun, folder, RunStats(warnings=warnings), sizes)

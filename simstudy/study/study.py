@@ -305,7 +305,7 @@ class Study(StudySpec):
         StoreError
             If `out` holds the protocol of another plan.
         """
-        from simstudy.output.manifest import environment, program
+        from simstudy.output.manifest import environment
         from simstudy.output.protocol import headings_of, protocol_of
 
         size = self.n_rep if n_rep is None else n_rep
@@ -325,7 +325,7 @@ class Study(StudySpec):
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",
             was_drawn=stored is not None and (stored / REPLICATES).exists(),
-            made_with=environment(source, libraries) if source else program(libraries),
+            made_with=environment(source, libraries),
         )
         if stored is None:
             return made

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from simstudy.output import folder as module
-from simstudy.output.folder import _Draw, publish
+from simstudy.output.folder import publish
 from tests.output.standing import CONFIG, FILE, manifest_of, study
 from tests.output.standing import plain_figure as plain
 
@@ -84,23 +84,7 @@ def test_what_cannot_be_sent_to_a_worker_is_drawn_here(tmp_path):
 def test_workers_get_a_result_without_its_large_frames():
     result = study(figures={"1": plain}).run(60)
     _ = result.summary, result.failures, result.claims
-    _, (sent, _, _) = _Draw(result, None, False).__reduce__()
+    sent = result.summary_only()
     assert sent.summary.equals(result.summary)
     assert set(sent._frames) == {"summary"}
     assert set(vars(sent.details)) == {each.name for each in fields(sent.details)}
-
-
-def test_two_figures_are_drawn_by_workers_if_claims_take_long(tmp_path, monkeypatch):
-    begun = []
-
-    def parallel(n_workers, **_):
-        begun.append((module.WORKER_SECONDS, n_workers))
-        raise OSError("no process can be started")
-
-    monkeypatch.setattr("joblib.Parallel", parallel)
-    monkeypatch.setattr(module, "FIGURES_PER_WORKER", 3)
-    for seconds in (60.0, 0.0):
-        monkeypatch.setattr(module, "WORKER_SECONDS", seconds)
-        made, _, _ = figures_of({"1": plain, "2": raising}, tmp_path / f"{seconds}", 2)
-        assert made.not_drawn["2"] == "ZeroDivisionError: in this process"
-    assert begun == [(0.0, 2)]

@@ -15,7 +15,6 @@ from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
-    PLURALS,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
@@ -49,7 +48,7 @@ CLASSES = {
 NOTES = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
+def claim_rows(claims: pd.DataFrame) -> list[dict[Any, Any]]:
     """The claims of a study for a page, in the order of their table.
 
     Returns
@@ -59,15 +58,16 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
         number, for sorting. `allowed` is the tolerance, or the criterion of a statement. `notes`
         are texts by label, such as `Note`.
     """
-    return [{**claim, "study": study, **_as_text(claim)} for claim in claims.to_dict("records")]
+    return [_as_text(claim) for claim in claims.to_dict("records")]
 
 
-def _as_text(claim: Mapping[Any, Any]) -> dict[str, Any]:
+def _as_text(claim: Mapping[Any, Any]) -> dict[Any, Any]:
     published, ours = format_values(claim)
     notes = {"Intended": format_intended(claim)}
     notes |= {label: claim[name] for name, label in NOTES.items()}
     unexpected = is_unexpected(claim["verdict"], claim["expected"])
     return {
+        **claim,
         "published": published,
         "ours": ours,
         "value": float(claim["reproduced"]),
@@ -105,11 +105,10 @@ def environment() -> Environment:
     script = "".join(map(template_text, SCRIPTS))
     style, index_style = (Markup(template_text(name)) for name in ("style.css", "index.css"))
     made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
-    made.globals |= {"script_hash": content_hash(script)}
-    made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
-    made.globals |= {"plurals": PLURALS, "meanings": MEANINGS}
+    made.globals |= {"script_hash": content_hash(script), "link": link, "from_to": from_to}
+    made.globals |= {"classes": CLASSES, "meanings": MEANINGS}
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
-    made.filters |= {"number": number, "value": format_value, "counts": format_counts}
+    made.filters |= {"value": format_value, "counts": format_counts}
     return made
 
 

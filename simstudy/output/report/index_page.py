@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from simstudy.atomic_files import write_bytes, write_json
 from simstudy.claims.verdict import NO_DATA, TOO_FEW
@@ -16,23 +13,29 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.manifest import EXPLORER, FIGURES, REPORT, figure_name, is_unpublished
+from simstudy.output.manifest import EXPLORER, FIGURES, REPORT
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
-from simstudy.output.report.study_page import EXPERIMENTS, title_of
+from simstudy.output.report.study_page import title_of
 from simstudy.provenance.modules import library_version
 from simstudy.remote import Place
 from simstudy.store.files import REPLICATES
-from simstudy.store.runs import MANIFEST, listed_files, read_manifest
+from simstudy.store.runs import MANIFEST, read_manifest
 from simstudy.validation import file_name
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
-FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes
-STATES = {"fine": "finished", "warned": "with warnings", "wrong": "not in order"}
 OTHER_STUDIES = "Other studies"
-DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # folders of a project's pages on documents
-Claim = Mapping[Any, Any]  # a row for the page
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # keys of a manifest
 COMMIT = 7  # letters of a commit that are shown
+TOLD = (
+    *("question", "answer", "scenarios", "replicates", "failed_replicates", "core_seconds"),
+    *("publish_seconds", "made", "command"),
+)
+"""Entries of a manifest that the index has as they are."""
+PAGE_ONLY = ("part", "rows", "alt_texts")  # entries of a study that the JSON lacks
+
+Study = Mapping[str, Any]
+"""A study: its entry in the JSON, its `part` of a group, the `rows` of its claims, and the
+`alt_texts` of its figures."""
 
 
 def write_index(folder: Place) -> Place:
@@ -51,7 +54,6 @@ def write_index(folder: Place) -> Place:
         If the folder cannot be read or written.
     """
     files = _files_below(folder)
-    any_reports = any(REPORT in names for names in files.values())
     studies, others = [], []
     for name in sorted(files):
         if PAGE in files[name]:  # a nested folder of results
@@ -62,31 +64,23 @@ def write_index(folder: Place) -> Place:
         try:
             manifest = read_manifest(folder / name)
             if manifest is not None:
-                studies.append(_study(folder / name, files[name], manifest, any_reports))
+                studies.append(_study(folder / name, files[name], manifest))
                 continue
         except Exception as error:  # a foreign folder must not stop the index
             why = f"cannot be read: {describe(error)}"
         others.append({"folder": name, "why": why})
-    groups, version = _groups(studies, folder), library_version("simstudy")
+    groups, version = _groups(studies), library_version("simstudy")
     shown = page(
-        PAGE, groups=groups, studies=studies, others=others, any_reports=any_reports,
-        verdicts=MEANINGS, version=version, no_data=NO_DATA,
+        PAGE, groups=groups, studies=studies, others=others, verdicts=MEANINGS, version=version,
+        no_data=NO_DATA,
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
-    scoreboard = [
-        {
-            "document": group.title,
-            "page": group.page or None,
-            "claims": {v: _count(group.claims, scored=True).get(v, 0) for v in MEANINGS},
-            "unscored_claims": _count(group.claims, scored=False),
-        }
+    entries = [
+        {name: value for name, value in study.items() if name not in PAGE_ONLY}
         for group in groups
+        for study in group["studies"]
     ]
-    content = {"format": FORMAT, "simstudy": version, "scoreboard": scoreboard, "others": others}
-    write_json(
-        folder / TWIN,
-        content | {"studies": [study.entry for group in groups for study in group.studies]},
-    )
+    write_json(folder / TWIN, {"simstudy": version, "others": others, "studies": entries})
     return folder / PAGE
 
 
@@ -101,182 +95,89 @@ def _files_below(results: Place) -> dict[str, set[str]]:
     return found
 
 
-class Study(NamedTuple):
-    """A study: its JSON entry, and further content of the page.
-
-    Parameters
-    ----------
-    part
-        Document and group of the study, from its manifest.
-    mark
-        CSS class of its worst warning; `fine` if there is none.
-    n_wrong
-        Number of warnings about failures; these come first.
-    alt_texts
-        Descriptions of figures, by name.
-    """
-
-    entry: Mapping[str, Any]
-    part: Mapping[str, Any]
-    mark: str
-    n_wrong: int
-    claims: Sequence[Claim]
-    alt_texts: Mapping[str, str]
-
-    @property
-    def seconds(self) -> float:
-        """The seconds of drawing, if known."""
-        known = self.entry["seconds"]
-        return known["drawing"] or known["drawing_on_one_core"] or 0.0
-
-
-def _study(folder: Place, files: set[str], manifest: Mapping[str, Any], any_reports: bool) -> Study:
-    """The study in a folder with these files; `any_reports` if there are reports of studies."""
-    name, part = folder.name, manifest.get("part") or {}
-    claims = _claims(folder, files)
-    figures = _figures(folder, files, manifest)
-    troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
-    wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
-    has_report = REPORT in files or not any_reports or is_unpublished(manifest)
-    rest = [*_warnings(manifest, claims)] + [f"{REPORT} is not here"] * (not has_report)
-    mark = "wrong" if wrong else "warned" if rest else "fine"
-    (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
-    entry = {
+def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study:
+    """The study in a folder with these files."""
+    name, part, git = folder.name, manifest.get("part") or {}, manifest.get("git") or [{}]
+    rows = []
+    if CLAIMS in files:
+        rows = claim_rows(pd.read_parquet(BytesIO((folder / CLAIMS).read_bytes())))
+    counts = [Counter(row["verdict"] for row in rows if row["scored"] == s) for s in (True, False)]
+    n_rep = manifest["replicates_per_scenario"]
+    sizes = list(n_rep.values()) if isinstance(n_rep, dict) else [n_rep]
+    figures = _figures(name, files, manifest)
+    failures, warnings = _troubles(manifest, rows, sizes)
+    gone = manifest.get("captions", {}).keys() - {figure["name"] for figure in figures}
+    failures += [f"figures that are not here: {first_few(sorted(gone))}"] * bool(gone)
+    commit, is_modified = git[0].get("commit"), git[0].get("modified")
+    return {
         "name": name,
         "document": part.get("title"),
         "group": part.get("group"),
-        "question": manifest.get("question", ""),
-        "answer": manifest.get("answer", []),
-        "state": STATES[mark],
-        "warnings": wrong + rest,
-        "scenarios": manifest["scenarios"],
-        "replicates": manifest["replicates"],
-        "replicates_per_scenario": {"least": least, "most": most},
-        "failed_replicates": manifest.get("failed_replicates", 0),
-        "seconds": {
-            "drawing": manifest.get("wall_seconds") if drew else None,
-            "drawing_on_one_core": manifest.get("core_seconds"),
-            "publishing": manifest.get("publish_seconds"),
-        },
-        "made": manifest.get("made"),
+        **{entry: manifest.get(entry) for entry in TOLD},
+        "wall_seconds": manifest.get("wall_seconds") if manifest.get("blocks_computed") else None,
+        "replicates_per_scenario": {"least": min(sizes), "most": max(sizes)},
         "version": manifest.get("versions", {}).get("simstudy"),
-        "commit": _commit(manifest.get("git")),
-        "command": manifest.get("command"),
+        "commit": f"{commit[:COMMIT]}{' with changes' * is_modified}" if commit else None,
         "report": _path(name, REPORT) if REPORT in files else None,
         "explorer": _path(name, EXPLORER) if EXPLORER in files else None,
         "figures": figures,
-        "claims": _count(claims, scored=True),
-        "unscored_claims": _count(claims, scored=False),
+        "failures": failures,
+        "warnings": warnings,
+        "claims": counts[0],
+        "unscored_claims": counts[1],
+        "part": part,
+        "rows": rows,
+        "alt_texts": {**manifest.get("captions", {}), **manifest.get("alt_texts", {})},
     }
-    told = {**manifest.get("captions", {}), **manifest.get("alt_texts", {})}
-    return Study(entry, part, mark, len(wrong), claims, told)
 
 
-def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The figures in the study's order."""
-    listed = listed_files(manifest, folder)
-    paths = [Path(file) for file in listed if Path(file).match(f"{FIGURES}/*.png")]
-    drawn = [figure_name(path.stem, manifest) for path in paths]
-    entries = []
-    for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
-        svg, png = (f"{FIGURES}/{file_name(name)}.{form}" for form in ("svg", "png"))
-        trouble = None if png in files else f"{png} is not here"
-        there = [_path(folder.name, file) for file in (svg, png) if file in files]
-        entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
-        entries.append(entry)
-    return entries
-
-
-def _claims(folder: Place, files: set[str]) -> Sequence[Claim]:
-    """The claims in a study's file."""
-    if CLAIMS not in files:
-        return []
-    content = BytesIO((folder / CLAIMS).read_bytes())
-    return claim_rows(pd.read_parquet(content), folder.name)
-
-
-def _count(claims: Sequence[Claim], *, scored: bool) -> dict[str, int]:
-    """The number of scored claims or of extra checks with each verdict."""
-    return dict(Counter(claim["verdict"] for claim in claims if claim["scored"] == scored))
-
-
-def _wrong(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
-    """Failures and unexpected verdicts."""
-    n_failed = manifest.get("failed_replicates", 0)
-    if n_failed:
-        yield f"{counted(n_failed, 'replicate')} failed"
-    for what, reasons in NOT_MADE.items():
-        for name in manifest.get(f"{what}s_failed", []):
-            yield f"{what} {name} failed: {manifest[reasons][name]}"
-    unexpected = [claim["claim"] for claim in claims if claim["is_unexpected"]]
-    if unexpected:
-        yield f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}"
-
-
-def _warnings(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
-    """Too few replicates, missing data, warnings of the run."""
-    config, (least, most) = manifest["config"], _sizes(manifest)
-    if not config.get("precision") and least < (config.get("n_rep") or 0):
-        yield f"{from_to(least, most)} of {config['n_rep']:,} replicates in each scenario"
-    if is_unpublished(manifest):
-        yield "drawn from Python, and not published: no figures, claims or report"
-    for what, reasons in NOT_MADE.items():
-        for name, reason in manifest.get(reasons, {}).items():
-            if name not in manifest.get(f"{what}s_failed", []):
-                yield f"{what} {name} {reasons.split('_', 1)[1].replace('_', ' ')}: {reason}"
-    n_open = sum(claim["verdict"] == TOO_FEW for claim in claims)
-    if n_open:
-        yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
-    by_kind: dict[str, list[str]] = {}
-    for each in manifest.get("warnings", ()):
-        by_kind.setdefault(each["kind"], []).append(each["place"] or each["text"])
-    yield from (f"{kind}: {first_few(texts)}" for kind, texts in by_kind.items())
-
-
-def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """The smallest and the largest number of replicates."""
-    per_scenario = manifest["replicates_per_scenario"]
-    sizes = per_scenario.values() if isinstance(per_scenario, dict) else [per_scenario]
-    return min(sizes), max(sizes)
-
-
-def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
-    """The commit of the code, and whether it was modified."""
-    if not git or not git[0]["commit"]:
-        return None
-    return f"{git[0]['commit'][:COMMIT]}{' with changes' * git[0]['modified']}"
+def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The figures that are there, in the study's order."""
+    found = []
+    for name in manifest.get("captions", {}):
+        forms = (f"{FIGURES}/{file_name(name)}.{ending}" for ending in ("svg", "png"))
+        there = [_path(study, file) for file in forms if file in files]
+        if there:
+            found.append({"name": name, "title": title_of(name), "files": there})
+    return found
 
 
 def _path(study: str, file: str) -> str:
     return link(study, *file.split("/")).removeprefix("./")
 
 
-@dataclass(frozen=True)
-class Group:
-    """Studies under one heading.
+def _troubles(
+    manifest: Mapping[str, Any], claims: Sequence[Mapping[Any, Any]], sizes: Sequence[int]
+) -> tuple[list[str], list[str]]:
+    """Failures and unexpected verdicts; too few replicates, missing data, warnings of the run."""
+    failures, warnings = [], []
+    if n_failed := manifest.get("failed_replicates", 0):
+        failures.append(f"{counted(n_failed, 'replicate')} failed")
+    asked = manifest["config"].get("n_rep") or 0
+    if not manifest["config"].get("precision") and min(sizes) < asked:
+        done = from_to(min(sizes), max(sizes))
+        warnings.append(f"{done} of {asked:,} replicates in each scenario")
+    if manifest.get("published") is False:
+        warnings.append("drawn from Python, and not published: no figures, claims or report")
+    for what, reasons in NOT_MADE.items():
+        for name, reason in manifest.get(reasons, {}).items():
+            if name in manifest.get(f"{what}s_failed", []):
+                failures.append(f"{what} {name} failed: {reason}")
+            else:
+                how = reasons.partition("_")[2].replace("_", " ")
+                warnings.append(f"{what} {name} {how}: {reason}")
+    if unexpected := [claim["claim"] for claim in claims if claim["is_unexpected"]]:
+        failures.append(f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}")
+    if n_open := sum(claim["verdict"] == TOO_FEW for claim in claims):
+        warnings.append(f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates")
+    by_kind: dict[str, list[str]] = {}
+    for each in manifest.get("warnings", ()):
+        by_kind.setdefault(each["kind"], []).append(each["place"] or each["text"])
+    warnings += [f"{kind}: {first_few(texts)}" for kind, texts in by_kind.items()]
+    return failures, warnings
 
-    Parameters
-    ----------
-    page
-        Path of the project's page about it, relative to the folder of the results; empty if there
-        is none.
-    is_document
-        Whether the studies check a document. Claims of other studies are counted separately.
-    """
 
-    title: str
-    page: str
-    is_document: bool
-    studies: Sequence[Study]
-
-    @property
-    def claims(self) -> list[Claim]:
-        """Scored claims, followed by extra checks."""
-        every = (claim for study in self.studies for claim in study.claims)
-        return sorted(every, key=lambda claim: not claim["scored"])
-
-
-def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
+def _groups(studies: Sequence[Study]) -> list[dict[str, Any]]:
     """Documents in reading order, followed by studies without a document.
 
     A document may have studies in several groups of a project; those of the group with most
@@ -284,29 +185,18 @@ def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
     """
     n_claims: Counter[str] = Counter()
     for study in studies:
-        n_claims[study.part.get("group", "")] += sum(claim["scored"] for claim in study.claims)
+        n_claims[study["group"]] += study["claims"].total()
 
     def rank(study: Study) -> tuple[Any, ...]:
-        part = study.part
-        group = part.get("group", "")
+        part, group = study["part"], study["group"]
         order = part.get("order", [0, 0])
-        return not part.get("page"), not part, -n_claims[group], group, order, study.entry["name"]
+        return not part.get("page"), not part, -n_claims[group], group, order, study["name"]
 
-    by_title: dict[str, list[Study]] = {}
+    groups: dict[str, dict[str, Any]] = {}
     for study in sorted(studies, key=rank):
-        by_title.setdefault(study.part.get("title", OTHER_STUDIES), []).append(study)
-    groups = []
-    for title, several in by_title.items():
-        name = several[0].part.get("page")
-        groups.append(Group(title, _page_on(name, results), bool(name), several))
-    return groups
-
-
-def _page_on(name: str | None, results: Place) -> str:
-    """A project's page on a document, as a path relative to the results; empty if there is none."""
-    if not (name and isinstance(results, Path)):
-        return ""
-    above = (root for root in results.absolute().parents if (root / EXPERIMENTS).is_dir())
-    paths = (root / folder / f"{name}.md" for root in above for folder in DOCUMENT_FOLDERS)
-    found = next(filter(Path.is_file, paths), None)
-    return Path(os.path.relpath(found, results.absolute())).as_posix() if found else ""
+        title, is_document = study["document"] or OTHER_STUDIES, bool(study["part"].get("page"))
+        group = groups.setdefault(title, {"title": title, "studies": [], "rows": []})
+        group["is_document"] = is_document
+        group["studies"].append(study)
+        group["rows"] += study["rows"]
+    return list(groups.values())

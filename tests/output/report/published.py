@@ -38,7 +38,7 @@ def write_page_of(name, folder, tables):
     files += [folder / "tables" / f"{table}.csv" for table in tables]
     about = ast.get_docstring(ast.parse(module.read_text()))
     result = _result(published, folder, manifest)
-    return write_report(result, folder, files, manifest, about, str(module), tables=tables)
+    return write_report(result, folder, files, manifest, about, tables=tables)
 
 
 def _result(published, folder, manifest):

@@ -18,7 +18,7 @@ CLAIM = {
 
 
 def row(**other):
-    return claim_rows(pd.DataFrame([CLAIM | other]), "study")[0]
+    return claim_rows(pd.DataFrame([CLAIM | other]))[0]
 
 
 def test_a_claim_has_both_numbers_and_the_tolerance_as_text():

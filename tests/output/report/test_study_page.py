@@ -1,5 +1,6 @@
 """The report is one page: it needs nothing else, and says what it was told and no more."""
 
+import base64
 import itertools
 import math
 import re
@@ -9,13 +10,22 @@ import pytest
 from matplotlib.figure import Figure
 
 from simstudy.claims import Claim, Finding, WrongValue
+from simstudy.figures import save_figure
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
-from simstudy.output.report.study_page import sources_of, summary_of
+from simstudy.output.report.study_page import (
+    SHOWN_ROWS,
+    WIDE,
+    figures_to_show,
+    html_grid,
+    html_table,
+    summary_of,
+    title_of,
+)
 from simstudy.study import Study
+from simstudy.tables import Table
 from tests.factories import INTERVALS, mean_study
 from tests.output.report.parsing import Page
-from tests.support import ROOT
 
 NASTY = '<script>alert("x")</script> & <b>bold</b>'
 
@@ -99,10 +109,11 @@ def test_the_contents_name_every_section(page):
     linked = [link["href"][1:] for link in page.named("a") if link["href"].startswith("#")]
     sections = [tag["aria-labelledby"] for tag in page.named("section") if "aria-labelledby" in tag]
     assert linked == ["main", *sections], "after a link that skips them"
-    assert sections == [
-        *("findings", "figures", "claims", "tables"),
-        *("design", "summary", "times", "again", "made"),
-    ]
+    shown, made = (
+        ("findings", "figures", "claims", "tables"),
+        ("design", "summary", "again", "made"),
+    )
+    assert sections == [*shown, *made]
     folded = [tag["aria-labelledby"] for tag in page.named("section") if "id" in tag]
     assert folded == sections[4:], "how it was made"
 
@@ -114,12 +125,8 @@ def test_a_claim_has_its_verdict_in_colour_and_labelled_remarks(page):
         assert words in page.texts["span"]
     assert page.has_words("4 claims of the source: 1 reproduced, 2 differ, 1 no data; 1 unexp")
     assert {"0.95", "holds"} <= {text.strip() for text in page.texts["td"]}
-    labels = page.texts["dt"]
-    assert [text for text in labels if text in ("Note", "Detail", "Aims")] == [
-        "Note",
-        "Detail",
-        "Aims",
-    ]
+    asked = ["Note", "Detail", "Aims"]
+    assert [text for text in page.texts["dt"] if text in asked] == asked
     assert {NASTY, "at 3"} <= set(page.texts["dd"])
     assert "the other way (fails): differs" in page.texts["td"]
 
@@ -127,71 +134,76 @@ def test_a_claim_has_its_verdict_in_colour_and_labelled_remarks(page):
 def test_it_says_what_figures_say_and_how_it_was_made(page, folder):
     assert page.has_words("Figure 1. SVG PNG")
     assert f"Figure 2 was not drawn: not here {NASTY}" in page.text
-    headers = {text.strip() for text in page.texts["th"]}
-    assert headers >= {
-        "seed",
-        "replicates per scenario",
-        "versions",
-        "inputs",
-        "outputs",
-        "wall seconds",
-    }
+    told = {"seed", "replicates per scenario", "versions", "inputs", "outputs", "wall seconds"}
+    assert told <= {text.strip() for text in page.texts["th"]}
     index = Page((folder.parent / "index.html").read_text())
     for words in ("What is it?", "1 claim unexpected", "1 claim has no data in these runs."):
         assert index.has_words(words)
 
 
-# ---------------------------------------------------------------- the summary
-SUMMARY = pd.DataFrame(
-    {
-        "k": [1.0, 1.0, 2.0],
-        "alpha": 0.05,
-        "measure": ["power", "share", "power"],
-        "estimate": [0.8, 0.5, math.nan],
-        "n_rep": 5000,
-        "n_failed": 0,
-        "n_given": [1200, 5000, 0],
-        "reason": ["", "", "no replicate has null_is_false"],
-    }
-)
+# ---------------------------------------------------------------- tables
+SUMMARY = pd.DataFrame({
+    "k": [1.0, 1.0, 2.0], "alpha": 0.05, "measure": ["power", "share", "power"],
+    "estimate": [0.8, 0.5, math.nan], "n_rep": 5000, "n_failed": 0, "n_given": [1200, 5000, 0],
+    "reason": ["", "", "no replicate has null_is_false"],
+})  # fmt: skip
+FRAME = pd.DataFrame({
+    "k": [0.5, -1.0, math.nan], "method": ["t_z", "z", "t_z"], "holds": [True, False, True],
+    "replicates": [1000, 20_000, 3],
+})  # fmt: skip
+
+
+def names(table, kind="name"):
+    return [column["name"] for column in table["columns"] if column[kind]]
 
 
 def test_a_summary_shows_the_replicates_behind_each_number_and_what_is_the_same_once():
     said = summary_of(SUMMARY, {"k": {2.0: "two"}, "alpha": {0.05: "usual"}})
-    assert said.common == {"alpha": "usual"}
-    names = [column.name for column in said.table.columns]
-    assert names == ["k", "measure", "estimate", "n", "replicates", "failed", "reason"]
-    assert [row[0] for row in said.table.rows] == ["1", "1", "two"]
-    assert [row[3] for row in said.table.rows] == ["1,200", "5,000", "0"]
-    assert said.has_conditions
+    assert (said["common"], said["has_conditions"]) == ("alpha = usual.", True)
+    table = said["table"]
+    assert names(table) == ["k", "measure", "estimate", "n", "replicates", "failed", "reason"]
+    assert [row[0] for row in table["rows"]] == ["1", "1", "two"]
+    assert [row[3] for row in table["rows"]] == ["1,200", "5,000", "0"]
+    assert names(table, "is_choice") == ["k", "measure", "reason"], "factors and few texts"
 
 
 def test_a_summary_leaves_out_columns_that_say_nothing():
     plain = summary_of(SUMMARY.assign(n_given=math.nan, reason="").head(1))
-    assert [column.name for column in plain.table.columns][-3:] == [
-        "estimate",
-        "replicates",
-        "failed",
-    ]
-    assert plain.common == {}, "of one row nothing is set apart"
+    assert names(plain["table"])[-3:] == ["estimate", "replicates", "failed"]
+    assert plain["common"] == "", "of one row nothing is set apart"
 
 
-# ---------------------------------------------------------------- sources
-def test_an_experiments_own_file_comes_first_and_then_what_it_imports():
-    import experiments.two_stage.study as module
-
-    names = list(sources_of(module.__file__, ROOT))
-    folder = ROOT / "experiments" / "two_stage"
-    others = {path.name for path in folder.glob("*.py")} - {"__init__.py", "study.py"}
-    assert names[0] == "experiments/two_stage/study.py"
-    imported = {f"experiments/two_stage/{name}" for name in others}
-    assert set(names[1:]) == imported | {
-        "experiments/_answers.py",
-        "experiments/_method_names.py",
-    }, "neither simstudy's own nor the line that makes a folder a package"
+def test_numbers_stand_to_the_right_and_a_menu_has_few_texts():
+    table = html_table(FRAME, "A table")
+    assert names(table, "is_number") == ["k", "replicates"]
+    assert names(table, "is_choice") == ["method", "holds"]
+    assert table["rows"] == [
+        ["0.5", "t z", "yes", "1,000"], ["−1", "z", "no", "20,000"], ["–", "t z", "yes", "3"],
+    ]  # fmt: skip
+    many = pd.DataFrame({"name": [str(at) for at in range(100)], "same": "x"})
+    assert names(html_table(many, ""), "is_choice") == []
 
 
-def test_letters_that_cannot_be_read_cost_no_report(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_bytes(b"# caf\xe9\nx = 1\n")
-    assert sources_of(str(file), None) == {"mine.py": "# caf\N{REPLACEMENT CHARACTER}\nx = 1\n"}
+def test_a_table_may_have_no_rows_many_columns_and_too_many_rows():
+    assert html_table(FRAME.head(0), "")["rows"] == []
+    for n in (WIDE - 1, WIDE):
+        wide = html_table(pd.DataFrame([range(n)]).rename(columns=str), "")
+        assert wide["is_wide"] == (n == WIDE), "on paper it lies lengthwise"
+    frame = pd.DataFrame({"k": range(SHOWN_ROWS + 5)})
+    for table in (html_table(frame, ""), html_grid(Table(frame, "Long").grid, "")):
+        assert (len(table["rows"]), table["n_left_out"]) == (SHOWN_ROWS, 5)
+
+
+# ---------------------------------------------------------------- figures
+def test_a_report_shows_the_svg_or_else_the_png(tmp_path):
+    paths = save_figure(drawn(None), tmp_path / "figures", "1B")
+    manifest = {"captions": {"1B": "Text."}, "study": "toy"}
+    (shown,) = figures_to_show(paths[:2], manifest)
+    assert (shown["title"], shown["alt"], shown["has_pdf"]) == ("Figure 1B", "Text.", False)
+    kind, _, data = shown["source"].partition(";base64,")
+    assert kind == "data:image/svg+xml"
+    assert base64.b64decode(data) == paths.svg.read_bytes()
+    (bare,) = figures_to_show([paths.png], manifest | {"captions": {"1B": ""}})
+    assert bare["source"].startswith("data:image/png;base64,")
+    assert bare["alt"] == "Figure 1B of toy"
+    assert title_of("exact_tests") == "Exact tests"
