@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -41,7 +40,7 @@ from simstudy.engine.independence import odd_spreads
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
-from simstudy.engine.second_draw import Pilot, check_repeatable, draw_pilot
+from simstudy.engine.second_draw import check_repeatable, draw_pilot
 from simstudy.engine.tasks import (
     TASK_SECONDS,
     BlockId,
@@ -423,27 +422,20 @@ class Loop:
         keys, self._first_blocks = self._first_blocks, {}
         if not keys or self.provenance is None or is_worker():  # a worker starts no process
             return
+        code, seconds = self.provenance.expected, self.stats.seconds
         found = check_repeatable(
             self.plan,
             self.store,
             keys,
-            code=self.provenance.expected,
-            run_seconds=math.inf if self.checks_in_full else self.stats.seconds,
+            code=code,
+            run_seconds=seconds,
             block_seconds=self.stats.seconds_per_block,
+            in_full=self.checks_in_full,
         )
-        self.monitor.note_repeated(found)
-        pilot = Pilot()
         if not self.store.label:  # the run that joins the shares has all blocks
-            pilot = draw_pilot(
-                self.plan,
-                self.store,
-                keys,
-                code=self.provenance.expected,
-                run_seconds=self.stats.seconds,
-                seconds=found.seconds_left,
-            )
-        self.stats.notes += self.monitor.note_pilot(pilot)
-        if found.other or found.unchecked or pilot.spreads or pilot.unchecked:
+            draw_pilot(self.plan, self.store, keys, found, code=code, run_seconds=seconds)
+        self.stats.notes += self.monitor.note_second_draw(found)
+        if found.other or found.unchecked or found.spreads:
             self._write_record()
 
     def _check_independent(self) -> None:

@@ -411,40 +411,30 @@ def test_no_difference_is_made_by_chunks_slices_or_the_bits_of_nan():
         assert not differ(one, pa.array([1.0, math.nan, 3.0]))
 
 
-@pytest.mark.parametrize(("for_more", "n_drawn"), [(30.0, 3), (0.0, 1)])
+@pytest.mark.parametrize(
+    ("for_more", "there", "here", "n_drawn"),
+    [(30.0, 1.0, 0.0, 3), (0.0, 1.0, 0.0, 1), (0.01, 0.0, 0.05, 1)],
+)
 def test_further_scenarios_of_a_method_are_drawn_again_within_their_own_time(
-    for_more, n_drawn, monkeypatch
+    for_more, there, here, n_drawn, monkeypatch
 ):
-    drawn = []
+    """Reading and comparing count as well."""
+    given = []
 
-    def redrawn(draw, payload, seconds):
-        drawn.append(seconds)
-        return second_draw.Answer({}, 1.0)
-
-    monkeypatch.setattr(second_draw, "in_other_process", redrawn)
-    monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
-    monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
-    said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
-    np.testing.assert_allclose(drawn, [30.0, 29.0, 28.0][:n_drawn], atol=0.5)
-    assert said == [], "one scenario of each method was drawn again"
-
-
-def test_reading_and_comparing_count_as_the_check_s_time(monkeypatch):
-    drawn = []
-
-    def redrawn(draw, payload, seconds):
-        drawn.append(seconds)
-        return second_draw.Answer({"x": []}, 0.0)
+    def redrawn(payload, seconds):
+        given.append(seconds)
+        return second_draw.Answer("rows", there)
 
     def compared(*_, **__):
-        end = time.process_time() + 0.05
+        end = time.process_time() + here
         while time.process_time() < end:
             pass
         return {}
 
     monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     monkeypatch.setattr(second_draw, "different_columns", compared)
-    monkeypatch.setattr(second_draw, "MORE_SECONDS", 0.01)
+    monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
     monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
-    noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
-    assert len(drawn) == 1
+    said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
+    np.testing.assert_allclose(given, [30.0, 29.0, 28.0][:n_drawn], atol=0.5)
+    assert said == [], "one scenario of each method was drawn again"
