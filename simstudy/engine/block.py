@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -156,7 +156,7 @@ def draw_columns(
             raw = methods.call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
             methods.refuse_changed_data(scenario.method.name, hashes, data)
             if not isinstance(scenario.method.function, methods.EachReplicate):
-                one, again = independence.one_replicate(data), plan.streams(scenario, index)
+                one, again = independence.some_rows(data, slice(1)), plan.streams(scenario, index)
                 alone = partial(methods.call_method, scenario, one, again, 1)
                 independence.refuse_transposed(context, plan, raw, alone)
             independence.check_rows(context, plan, scenario, streams, data, raw)
@@ -190,10 +190,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    context, scenario = (
-        BlockContext.of_replay(plan, row),
-        plan.keys[address.key],
-    )
+    context, scenario = BlockContext.of_replay(plan, row), plan.keys[address.key]
     with single_threaded(), errors.listening_to_errors() as recorded:
         try:
             columns = draw_columns(plan, scenario, index, None, context)
@@ -202,7 +199,10 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
                 f"{scenario!r}: drawing a block raised {errors.describe(error)}, which would end "
                 "the program. Raise an ordinary exception there."
             ) from error
-    _raise_recorded(columns, row, recorded)
+    if ERROR in columns and any(np.ravel(columns[ERROR][row])):
+        for at, of_row in recorded:  # the study's own code has recorded its text
+            if at == row:
+                raise of_row
     return {name: column[row] for name, column in columns.items()}
 
 
@@ -226,28 +226,8 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
         )
     index, row = divmod(rep, plan.block_size)
     with single_threaded():
-        data = _draw_data(
-            plan,
-            scenario,
-            index,
-            BlockContext.of_replay(plan, row),
-        )
+        data = _draw_data(plan, scenario, index, BlockContext.of_replay(plan, row))
     return {n: v[row] if methods.has_rows(v) else v for n, v in data.items()}
-
-
-def _raise_recorded(
-    columns: Mapping[str, np.ndarray],
-    row: int,
-    recorded: Sequence[errors.Swallowed],
-) -> None:
-    """Raise the error whose text the study's own code recorded for this replicate."""
-    if ERROR not in columns:
-        return
-    its_own_first = sorted(recorded, key=lambda pair: pair[0] != row)
-    for text in filter(None, np.ravel(columns[ERROR][row])):
-        for _, error in its_own_first:
-            if text in (errors.describe(error), reason(error)):
-                raise error
 
 
 def _draw_data(

@@ -110,10 +110,11 @@ def refuse_transposed(
             )
 
 
-def one_replicate(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the first replicate of the data of a block."""
-    is_rows = {n: isinstance(x, np.ndarray) and x.ndim > 0 for n, x in data.items()}
-    return {name: x[:1] if is_rows[name] else x for name, x in data.items()}
+def some_rows(data: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+    """Select replicates of the data of a block, by an index of the first axis."""
+    return {
+        name: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for name, x in data.items()
+    }
 
 
 # ---------------------------------------------------------------- rows that depend on each other
@@ -168,11 +169,10 @@ def _differ(
     columns: Mapping[str, np.ndarray],
 ) -> bool | None:
     """Whether rows have other results if analysed on their own; None if they cannot be."""
-    some = {n: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for n, x in data.items()}
     few = replace(plan, block_size=len(rows))
     try:
         with np.errstate():  # changes by the method end with the call
-            made = call_method(scenario, some, streams, len(rows))
+            made = call_method(scenario, some_rows(data, rows), streams, len(rows))
         found = validate_columns(few, scenario, made, "it")
     except StudyError:  # for example not one row per replicate
         return True
@@ -189,12 +189,9 @@ def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
     expected = full[rows]
     if expected.shape != alone.shape:
         return False
-    expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
-    is_finite = np.isfinite(expected)
-    if not np.array_equal(expected[~is_finite], alone[~is_finite], equal_nan=True):
-        return False
-    spread = np.max(np.abs(expected[is_finite]), initial=0.0)
-    return np.allclose(expected[is_finite], alone[is_finite], rtol=RTOL, atol=RTOL * spread)
+    expected, alone = expected.astype(float), alone.astype(float)
+    spread = np.max(np.abs(expected), where=np.isfinite(expected), initial=0.0)
+    return np.allclose(alone, expected, rtol=RTOL, atol=RTOL * spread, equal_nan=True)
 
 
 # ---------------------------------------------------------------- spread of block means

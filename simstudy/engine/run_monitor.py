@@ -68,7 +68,10 @@ class RunMonitor:
         """
         for key, kind in result.warnings:
             self.warn(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
-        self._count_failures(result)
+        for (key, _), n in zip(result.done, result.failed_each, strict=True):
+            self.n_failed[key] = self.n_failed.get(key, 0) + n
+            self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
+        self.raise_if_too_many_failed({key for key, _ in result.done}, result.first_failure)
 
     # ---------------------------------------------------------------- randomness
     def note_code(self, code: RunProvenance) -> None:
@@ -147,12 +150,6 @@ class RunMonitor:
         self.warnings.setdefault((kind, key), text)
 
     # ---------------------------------------------------------------- failures
-    def _count_failures(self, result: TaskResult) -> None:
-        for (key, _), n in zip(result.done, result.failed_each, strict=True):
-            self.n_failed[key] = self.n_failed.get(key, 0) + n
-            self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
-        self.raise_if_too_many_failed({key for key, _ in result.done}, result.first_failure)
-
     def raise_if_too_many_failed(
         self, keys: Collection[str] | None = None, example: tuple[Address, str] | None = None
     ) -> None:
@@ -218,13 +215,11 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
-        for (key, _), own, data in each:
-            timings = self.spent.get(key, BlockTimings())
-            self.spent[key] = timings.plus(BlockTimings(1, own, data))
-            self._keep_least(key, own)
-            if data:
-                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), data)
+        for (key, _), found in zip(result.done, result.timings, strict=True):
+            self.spent[key] = self.spent.get(key, BlockTimings()).plus(found)
+            self._keep_least(key, found.own)
+            if found.data:
+                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), found.data)
 
     def _keep_least(self, key: str, seconds: float) -> None:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

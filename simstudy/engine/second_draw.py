@@ -21,7 +21,6 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -194,10 +193,12 @@ def _draw_in_turns(
     for_more
         Processor time within which further scenarios of a class or method are drawn.
     """
-    kinds = {key: kind_of(plan, key) for key in last_of_each_kind_first(plan, keys)}
-    unanswered, why, spent = dict.fromkeys(kinds.values()), "", 0.0
-    share = found.seconds_left / max(1, len(unanswered))
-    for key, kind in kinds.items():
+    kinds = {key: kind_of(plan, key) for key in reversed(list(keys))}
+    first = {kind: key for key, kind in reversed(kinds.items())}
+    unanswered, why, spent = dict.fromkeys(first), "", 0.0
+    share = found.seconds_left / max(1, len(first))
+    for key in dict.fromkeys([*first.values(), *kinds]):
+        kind = kinds[key]
         if found.seconds_left <= 0:
             why = why or OVER
             break
@@ -224,15 +225,6 @@ def kind_of(plan: Plan, key: str) -> str:
     drawn = plan.keys[key]
     kind = type(base_scenario(drawn)).__name__
     return f"method {method_of(drawn)} of {kind}" if method_of(drawn) else kind
-
-
-def last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
-    """Order keys so that each scenario class and each method comes early, the last ones first."""
-    n_of_kind, order = Counter[str](), dict[str, int]()
-    for key in reversed(list(keys)):
-        n_of_kind[kind_of(plan, key)] += 1
-        order[key] = n_of_kind[kind_of(plan, key)]
-    return sorted(order, key=order.__getitem__)
 
 
 def _order(

@@ -391,9 +391,8 @@ def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
-            "the method returned float, not numbers by name, so its columns have no names. "
-            'Return a dict such as {"estimate": value}, or use each_replicate(..., '
-            'returns="estimate").',
+            "the method returned float, not numbers by name: return a dict such as "
+            '{"estimate": value}, or use each_replicate(..., returns="estimate")',
         ),
     ],
 )
