@@ -159,16 +159,14 @@ def draw_columns(
                 one, again = independence.some_rows(data, slice(1)), plan.streams(scenario, index)
                 alone = partial(methods.call_method, scenario, one, again, 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-            independence.check_rows(context, plan, scenario, streams, data, raw)
             drawn = drawn_columns(plan, scenario.method, data, raw)
+            read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+            known = {name: column for name, column in drawn.items() if name in read}
+            whole = {**raw, **known} if known else raw
+            columns = {**drawn, **validate_columns(plan, scenario, whole, "it")}
+            independence.check_rows(context, plan, scenario, streams, data, columns)
         finally:
             _refuse_changed(scenario, before)
-    read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
-    known = {name: column for name, column in drawn.items() if name in read}
-    columns = {
-        **drawn,
-        **validate_columns(plan, scenario, {**raw, **known} if known else raw, "it"),
-    }
     return {  # booleans as 0 and 1, so that methods may mix them with floats in one column
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()

@@ -130,10 +130,15 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     array = np.array(unmasked(value, name))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.kind in "UO":
-        array = _writable_texts(name, array)
+    is_message = name in (ERROR, WARNING)
+    if array.dtype.kind in "UO":  # messages are in one line, and None if they are empty
+        clean = in_one_line if is_message else writable
+        texts = [clean(text) if isinstance(text, str) else text for text in array.flat]
+        texts = [None if is_message and text == "" else text for text in texts]
+        if texts != array.ravel().tolist():
+            array = np.array([*texts, None], dtype=object)[:-1].reshape(array.shape)
     refuse_inexact(name, array)
-    is_message, kind = name in (ERROR, WARNING), array.dtype.kind
+    kind = array.dtype.kind
     is_text = kind == "U" or (kind == "O" and all(isinstance(v, str | None) for v in array.flat))
     is_number = kind in "biuf" and array.dtype.itemsize <= MAX_BYTES
     if not is_text and (is_message or not is_number):
@@ -143,17 +148,6 @@ def _own_array(name: str, value: Any) -> np.ndarray:
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
     return array
-
-
-def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Make texts storable: errors and warnings in one line, None if they are empty."""
-    clean = in_one_line if name in (ERROR, WARNING) else writable
-    made = [clean(text) if isinstance(text, str) else text for text in array.flat]
-    if name in (ERROR, WARNING):
-        made = [None if text == "" else text for text in made]
-    if made == array.ravel().tolist():
-        return array
-    return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:

@@ -124,7 +124,7 @@ def check_rows(
     scenario: WorkUnit,
     streams: Streams,
     data: Mapping[str, Any],
-    result: Any,
+    columns: Mapping[str, np.ndarray],
 ) -> None:
     """Record a method of whole blocks whose rows depend on other rows.
 
@@ -134,8 +134,8 @@ def check_rows(
     ----------
     data
         Data of the whole block: arrays with the replicate first, and constants.
-    result
-        Columns that the method returned for the whole block.
+    columns
+        Checked columns of the whole block.
     """
     events, method = context.rng_events, scenario.method
     if events is None or isinstance(method.function, EachReplicate):
@@ -144,10 +144,6 @@ def check_rows(
     may_differ = method.name in plan.rules.across_replicates or "streams" in asked
     has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
     if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
-        return
-    try:
-        columns = validate_columns(plan, scenario, result, "it")
-    except StudyError:  # the check of the block raises it
         return
     given = (plan, scenario, streams, data, columns)
     some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]

@@ -556,21 +556,14 @@ class ReplicateLoop:
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
-        made: dict[str, np.ndarray] = {}
-        if set(kinds.values()) == {NUMBER}:
-            missing = (np.nan,) * len(kinds)
-            numbers = itertools.chain.from_iterable(row or missing for row in self._rows)
-            table = np.fromiter(numbers, float, self.n_rep * len(kinds))
-            made = dict(zip(kinds, table.reshape(self.n_rep, -1).T.copy(), strict=True))
-        else:
-            nothing = (None,) * len(kinds)
-            columns = zip(*(row or nothing for row in self._rows), strict=True)
-            for (name, kind), values in zip(kinds.items(), columns, strict=True):
-                if isinstance(kind, tuple):
-                    hole = np.full(kind, np.nan)
-                    made[name] = np.stack([hole if v is None else v for v in values])
-                else:  # None becomes NaN
-                    made[name] = np.array(values, dtype=object if kind is TEXT else float)
+        nothing, made = (None,) * len(kinds), dict[str, np.ndarray]()
+        columns = zip(*(row or nothing for row in self._rows), strict=True)
+        for (name, kind), values in zip(kinds.items(), columns, strict=True):
+            if isinstance(kind, tuple):
+                hole = np.full(kind, np.nan)
+                made[name] = np.stack([hole if v is None else v for v in values])
+            else:  # None becomes NaN
+                made[name] = np.array(values, dtype=object if kind is TEXT else float)
         for name, texts in (("error", self._failures), ("warning", self._warnings)):
             if texts:
                 made[name] = np.array([texts.get(row) for row in range(self.n_rep)], dtype=object)

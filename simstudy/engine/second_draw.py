@@ -155,7 +155,18 @@ def check_repeatable(
     for_more = math.inf if in_full else max(MORE_SECONDS, of_run)
 
     def order_of(key: str, share: float) -> Order:
-        return _order(plan, store, key, code, share, found.seconds_left, block_seconds.get(key, 0))
+        unit, seconds = plan.keys[key], block_seconds.get(key, 0.0)
+        only = plan.only([unit])
+        block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
+        other = ((block + 1) % FIRST_BLOCKS,)  # it shows state that blocks leave behind
+        is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
+        draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
+        if seconds > share and draws_one_by_one:  # each replicate has its own generators
+            n_rows = max(MIN_ROWS, int(plan.block_size * share / seconds))
+            if n_rows < plan.block_size:
+                only = replace(only, block_size=n_rows, full_size=plan.block_size)
+        blocks = (*(other if 2 * seconds < share else ()), block)
+        return Order(_rows_of_block, code, only, found.seconds_left, blocks)
 
     def compare(key: str, order: Order, drawn: Any) -> bool:
         number = order.blocks[-1]
@@ -225,30 +236,6 @@ def kind_of(plan: Plan, key: str) -> str:
     drawn = plan.keys[key]
     kind = type(base_scenario(drawn)).__name__
     return f"method {method_of(drawn)} of {kind}" if method_of(drawn) else kind
-
-
-def _order(
-    plan: Plan,
-    store: Store,
-    key: str,
-    code: LoadedCode | None,
-    share: float,
-    seconds: float,
-    block_seconds: float,
-) -> Order:
-    """Choose a block, and how much of it the time allows."""
-    unit = plan.keys[key]
-    only = plan.only([unit])
-    block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
-    other = ((block + 1) % FIRST_BLOCKS,)  # it shows state that blocks leave behind
-    is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
-    draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
-    if block_seconds > share and draws_one_by_one:  # each replicate has its own generators
-        n_rows = max(MIN_ROWS, int(plan.block_size * share / block_seconds))
-        if n_rows < plan.block_size:
-            only = replace(only, block_size=n_rows, full_size=plan.block_size)
-    before = other if 2 * block_seconds < share else ()
-    return Order(_rows_of_block, code, only, seconds, (*before, block))
 
 
 def different_columns(
