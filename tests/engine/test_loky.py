@@ -124,16 +124,16 @@ def test_caches_are_sent_empty():
     assert (cached(2), cached.cache_info()[:3]) == (2, (0, 1, 3))
 
 
-def test_what_cannot_be_loaded_is_said():
-    said = r"workers cannot load the study \(UnpicklingError: .* Run again, or use backend=threads"
-    with pytest.raises(UnreadableTaskError, match=said):
-        draw_packed(b"no task")
-
-
-def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"no task", r"UnpicklingError: .* Run again, or use backend=threads"),
+        (b"cno_such_module\nStudy\n.", r"no_such_module.*searched in /first/of/all"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_with_where_modules_were_searched(sent, said, monkeypatch):
     monkeypatch.setattr(sys, "path", ["/first/of/all", *sys.path])
-    sent = b"cno_such_module\nStudy\n."  # a pickle of a class
-    with pytest.raises(UnreadableTaskError, match=r"no_such_module.*searched in /first/of/all"):
+    with pytest.raises(UnreadableTaskError, match=rf"workers cannot load the study \(.*{said}"):
         draw_packed(sent)
 
 

@@ -166,73 +166,9 @@ def test_a_block_is_as_large_as_the_time_allows(size, group, seconds, expected):
     assert pilot_size(plan_of(size, group), 1 / 1000, seconds) == expected
 
 
-def test_blocks_that_take_no_time_are_as_large_as_those_of_the_study():
-    assert pilot_size(plan_of(1000), 0.0, 1.0) == 1000
-
-
-@pytest.mark.parametrize(("n_rows", "shift", "is_found"), [(20, 0.1, False), (1000, 0.1, True)])
-def test_a_shift_of_a_tenth_needs_large_blocks(n_rows, shift, is_found):
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=(200, N_BLOCKS, n_rows)) + shift * rng.normal(size=(200, N_BLOCKS, 1))
-    found = [block_spread(each)[1] < LEVEL for each in values]
-    assert np.mean(found) == (1.0 if is_found else 0.0)
-    assert (least_spread(n_rows, 1) < shift) == is_found
-
-
 def test_the_least_spread_is_found_half_of_the_time():
     rng = np.random.default_rng(2)
     shift = least_spread(100, 1)
     values = rng.normal(size=(2000, N_BLOCKS, 100)) + shift * rng.normal(size=(2000, N_BLOCKS, 1))
     found = np.mean([block_spread(each)[1] < LEVEL for each in values])
     assert 0.35 < found < 0.65
-
-
-# ---------------------------------------------------------------- false alarms
-def p_values_of_counts(counts):
-    """The test of block means for sets of counts of each value, shape `(set, block, value)`."""
-    size = counts[0, 0].sum()
-    total = counts.sum(axis=1)
-    ranks = total.cumsum(axis=1) - (total - 1) / 2
-    n = N_BLOCKS * size
-    center = (total * ranks).sum(axis=1) / n
-    spread = np.sqrt((total * (ranks - center[:, None]) ** 2).sum(axis=1) / (n - 1))
-    scores = (ranks - center[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
-    means = (counts * scores[:, None, :]).sum(axis=2) / size
-    statistic = size * (means**2).sum(axis=1)
-    return special.chdtrc(N_BLOCKS - 1, statistic)
-
-
-def test_sums_of_counts_are_those_of_the_test():
-    rng = np.random.default_rng(4)
-    values = rng.choice(3, p=[0.5, 0.3, 0.2], size=(10, N_BLOCKS, 60))
-    counts = np.stack([(values == level).sum(axis=2) for level in range(3)], axis=2)
-    expected = [block_spread(each.astype(float))[1] for each in values]
-    np.testing.assert_allclose(p_values_of_counts(counts), expected, rtol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "shares",
-    [[0.5, 0.5], [0.8, 0.2], [0.95, 0.05], [0.6, 0.3, 0.1], np.full(20, 0.05)],
-    ids=["half", "fifth", "twentieth", "three", "rounded p-values"],
-)
-def test_false_alarms_of_a_million_sets_of_rows(shares):
-    """At most 1e-5 for any number of columns: of a million sets, ten on average for one column."""
-    rng, n_alarms, size = np.random.default_rng(5), 0, 100 if min(shares) > 0.1 else 200
-    for _ in range(50):
-        counts = rng.multinomial(size, shares, size=(20_000, N_BLOCKS))
-        n_alarms += int((p_values_of_counts(counts) < LEVEL).sum())
-    assert n_alarms <= 10
-
-
-@pytest.mark.slow
-def test_false_alarms_of_a_million_sets_of_rows_without_ties():
-    """Ranks are a random permutation, whatever the distribution; the smallest blocks of a pilot."""
-    rng, n_alarms, n = np.random.default_rng(6), 0, 20 * N_BLOCKS
-    spread = np.sqrt(n * (n + 1) / 12)
-    for _ in range(100):
-        ranks = rng.random((10_000, n), dtype=np.float32).argsort(axis=1)
-        means = ranks.reshape(10_000, N_BLOCKS, 20).mean(axis=2)
-        statistic = 20 * (((means - (n - 1) / 2) / spread) ** 2).sum(axis=1)
-        n_alarms += int((special.chdtrc(N_BLOCKS - 1, statistic) < LEVEL).sum())
-    assert n_alarms <= 10
