@@ -128,7 +128,8 @@ class RunMonitor:
                 "generators within seeded_globals(rng). A column that is expected to differ, such "
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
-        parts = [f"not tested: {first_few(list(found.unseen))}"] if found.unseen else []
+        unseen = first_few(list(found.unseen))
+        parts = [f"not tested (constant, rare or missing values): {unseen}"] * bool(unseen)
         if found.least:
             parts.insert(
                 0,

@@ -79,7 +79,7 @@ class Findings:
         Least spread of a number that a block's replicates share which the pilot would have found
         with probability one half, in units of a replicate's spread; 0 if nothing was tested.
     unseen
-        Columns that could not be tested, each with the reason.
+        Columns that could not be tested: constant, missing or infinite values, or rare ones.
     unchecked
         Questions that have no answer for some scenario classes or methods, with the reason.
     """
@@ -530,14 +530,10 @@ def _tests_of_unit(order: Order) -> tuple[list[tuple[str, float, float]], list[s
     blocks = [draw_block(few, scenario, PILOT_BLOCK + at) for at in range(N_BLOCKS)]
     table = block_table(few, blocks)
     read = table.select([name for name in table.column_names if name in plan.columns_read])
-    numeric = [name for name in read.column_names if not pa.types.is_string(read[name].type)]
-    unseen = dict.fromkeys(numeric, "missing or infinite values")
-    tests = []
-    for name, values in tested_columns(few, read):
-        unseen.pop(name, None)
-        ratio, p_value = block_spread(values.reshape(N_BLOCKS, -1))
-        if (ratio, p_value) != (1.0, 1.0):
-            tests.append((name, ratio, p_value))
-        else:
-            unseen[name] = f"always {values[0]:g}" if np.ptp(values) == 0 else "rare values"
-    return tests, [f"{name} ({why})" for name, why in unseen.items()], size
+    tests = [
+        (name, *block_spread(values.reshape(N_BLOCKS, -1)))
+        for name, values in tested_columns(few, read)
+    ]
+    tests = [test for test in tests if test[1:] != (1.0, 1.0)]  # constant or rare values
+    numeric = {name for name in read.column_names if not pa.types.is_string(read[name].type)}
+    return tests, sorted(numeric.difference(name for name, *_ in tests)), size
