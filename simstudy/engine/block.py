@@ -192,15 +192,15 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
     with single_threaded(), errors.listening_to_errors() as recorded:
         try:
             columns = draw_columns(plan, scenario, index, None, context)
-        except (SystemExit, GeneratorExit) as error:
+        except (SystemExit, GeneratorExit) as end:
             raise errors.StudyError(
-                f"{scenario!r}: drawing a block raised {errors.describe(error)}, which would end "
+                f"{scenario!r}: drawing a block raised {errors.describe(end)}, which would end "
                 "the program. Raise an ordinary exception there."
-            ) from error
-    if ERROR in columns and any(np.ravel(columns[ERROR][row])):
-        for at, of_row in recorded:  # the study's own code has recorded its text
-            if at == row:
-                raise of_row
+            ) from end
+    texts = [text for text in np.ravel(columns[ERROR][row]) if text] if ERROR in columns else []
+    for at, error in recorded:  # by the study's own code
+        if at == row and any(text.startswith(errors.describe(error)) for text in texts):
+            raise error
     return {name: column[row] for name, column in columns.items()}
 
 

@@ -35,7 +35,7 @@ from simstudy.design.plan import (
     properties_in,
 )
 from simstudy.engine import error_policy
-from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest
+from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest, swallowed
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
 from simstudy.validation import refuse_inexact, unmasked
@@ -247,10 +247,8 @@ class DatasetCache:
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
             start = time.perf_counter()
-            try:
-                data = draw()
-            finally:
-                self.seconds += time.perf_counter() - start
+            data = draw()
+            self.seconds += time.perf_counter() - start
             rows = data.values() if isinstance(data, OneByOne) else ()
             if not all(map(_is_fixed, itertools.chain.from_iterable(rows))):
                 return data
@@ -549,6 +547,7 @@ class ReplicateLoop:
         """Record the error of a replicate, or raise it."""
         if error_policy.should_reraise(self.context, row, error):
             raise error
+        swallowed(error, row)
         self._failures[row] = error_policy.reason(error)
         self._first_error = self._first_error or error
         self._rows.append(None)

@@ -477,6 +477,8 @@ def draw_pilot(
 def pilot_size(plan: Plan, row_seconds: float, seconds: float) -> int | None:
     """Choose the replicates of a block: all of the study's, or a multiple of the smallest block.
 
+    They take half of the time if possible, since later blocks may be slower than the first.
+
     Parameters
     ----------
     row_seconds
@@ -489,10 +491,11 @@ def pilot_size(plan: Plan, row_seconds: float, seconds: float) -> int | None:
     int or None
         From `least_rows` to the study's block size; None without the time.
     """
-    if N_BLOCKS * row_seconds * plan.block_size <= seconds:
+    of_one, least = N_BLOCKS * row_seconds, least_rows(plan)
+    if 2 * of_one * plan.block_size <= seconds:
         return plan.block_size
-    least = least_rows(plan)
-    return int(seconds / (N_BLOCKS * row_seconds)) // least * least or None
+    whole = int(seconds / (2 * of_one)) // least * least
+    return whole or (least if of_one * least <= seconds else None)
 
 
 def least_rows(plan: Plan) -> int:
