@@ -32,9 +32,9 @@ from simstudy.engine.tasks import (
     TaskSizes,
     all_blocks,
     draw_task,
-    first_shards,
     missing_blocks,
     shard_label,
+    shard_of_each,
 )
 from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
@@ -259,8 +259,8 @@ def _peak_memory() -> float:
 def _of_shares(plan: Plan, n_shares: int, n_blocks: int) -> Iterator[list[tuple[str, int]]]:
     """The blocks of each share, in the order of keys."""
     keys = sorted(plan.keys)
-    starts = first_shards(plan, n_shares)
-    whose = np.stack([(np.arange(n_blocks) + starts[key]) % n_shares for key in keys]).ravel()
+    shares = shard_of_each(plan, dict.fromkeys(keys, np.ones(n_blocks, dtype=bool)), n_shares)
+    whose = np.stack([shares[key] - 1 for key in keys]).ravel()
     order = np.argsort(whose, kind="stable")
     for some in np.split(order, np.searchsorted(whose[order], np.arange(1, n_shares))):
         yield [(keys[at // n_blocks], at % n_blocks) for at in some.tolist()]

@@ -162,11 +162,11 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "argv", [*sys.argv])
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-    from simstudy.engine.second_draw import Pilot, Repeated
+    from simstudy.engine.second_draw import Findings
 
     # no other process for short runs
-    monkeypatch.setattr("simstudy.engine.loop.check_repeatable", lambda *_, **__: Repeated({}))
-    monkeypatch.setattr("simstudy.engine.loop.draw_pilot", lambda *_, **__: Pilot())
+    monkeypatch.setattr("simstudy.engine.loop.check_repeatable", lambda *_, **__: Findings())
+    monkeypatch.setattr("simstudy.engine.loop.draw_pilot", lambda *_, **__: None)
     handler = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, handler)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from simstudy.analysis.replicates import Replicates, StoredReplicates
 from simstudy.design import Scenario
 from simstudy.design.plan import number_factors, properties_in
-from simstudy.engine.columns import constants_named, refuse_other_values
+from simstudy.engine.columns import refuse_other_values
 from simstudy.engine.workers import available_cores
 from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line, nearest
 from simstudy.measures import Estimates, Measure
@@ -81,8 +81,7 @@ class Estimator:
         undefined = Undefined(self.level)
         for key, scenario in plan.keys.items():
             columns: Columns = self.rows.columns(key, names)
-            named = constants_named(plan, scenario, [m.reads for m in measures], columns)
-            refuse_other_values(scenario, named, columns)
+            refuse_other_values(plan, scenario, [m.reads for m in measures], columns)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): undefined.estimate(m, columns) for m in measures}
         undefined.check()

@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -156,19 +156,17 @@ def draw_columns(
             raw = methods.call_method(scenario, data, streams, n_rep, plan.rules.vectors, context)
             methods.refuse_changed_data(scenario.method.name, hashes, data)
             if not isinstance(scenario.method.function, methods.EachReplicate):
-                one, again = independence.one_replicate(data), plan.streams(scenario, index)
+                one, again = independence.some_rows(data, slice(1)), plan.streams(scenario, index)
                 alone = partial(methods.call_method, scenario, one, again, 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-            independence.check_rows(context, plan, scenario, streams, data, raw)
             drawn = drawn_columns(plan, scenario.method, data, raw)
+            read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
+            known = {name: column for name, column in drawn.items() if name in read}
+            whole = {**raw, **known} if known else raw
+            columns = {**drawn, **validate_columns(plan, scenario, whole, "it")}
+            independence.check_rows(context, plan, scenario, streams, data, columns)
         finally:
             _refuse_changed(scenario, before)
-    read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
-    known = {name: column for name, column in drawn.items() if name in read}
-    columns = {
-        **drawn,
-        **validate_columns(plan, scenario, {**raw, **known} if known else raw, "it"),
-    }
     return {  # booleans as 0 and 1, so that methods may mix them with floats in one column
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()
@@ -190,19 +188,19 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    context, scenario = (
-        BlockContext.of_replay(plan, row),
-        plan.keys[address.key],
-    )
+    context, scenario = BlockContext.of_replay(plan, row), plan.keys[address.key]
     with single_threaded(), errors.listening_to_errors() as recorded:
         try:
             columns = draw_columns(plan, scenario, index, None, context)
-        except (SystemExit, GeneratorExit) as error:
+        except (SystemExit, GeneratorExit) as end:
             raise errors.StudyError(
-                f"{scenario!r}: drawing a block raised {errors.describe(error)}, which would end "
+                f"{scenario!r}: drawing a block raised {errors.describe(end)}, which would end "
                 "the program. Raise an ordinary exception there."
-            ) from error
-    _raise_recorded(columns, row, recorded)
+            ) from end
+    texts = [text for text in np.ravel(columns[ERROR][row]) if text] if ERROR in columns else []
+    for at, error in recorded:  # by the study's own code
+        if at == row and any(text.startswith(errors.describe(error)) for text in texts):
+            raise error
     return {name: column[row] for name, column in columns.items()}
 
 
@@ -226,28 +224,8 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
         )
     index, row = divmod(rep, plan.block_size)
     with single_threaded():
-        data = _draw_data(
-            plan,
-            scenario,
-            index,
-            BlockContext.of_replay(plan, row),
-        )
+        data = _draw_data(plan, scenario, index, BlockContext.of_replay(plan, row))
     return {n: v[row] if methods.has_rows(v) else v for n, v in data.items()}
-
-
-def _raise_recorded(
-    columns: Mapping[str, np.ndarray],
-    row: int,
-    recorded: Sequence[errors.Swallowed],
-) -> None:
-    """Raise the error whose text the study's own code recorded for this replicate."""
-    if ERROR not in columns:
-        return
-    its_own_first = sorted(recorded, key=lambda pair: pair[0] != row)
-    for text in filter(None, np.ravel(columns[ERROR][row])):
-        for _, error in its_own_first:
-            if text in (errors.describe(error), reason(error)):
-                raise error
 
 
 def _draw_data(

@@ -16,7 +16,6 @@ import contextlib
 import itertools
 import numbers
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -37,7 +36,7 @@ from simstudy.engine.methods import (
     TEXTS,
     Data,
     Rows,
-    labelled_array,
+    over_named_axis,
     scenario_arguments,
     select_arguments,
 )
@@ -86,12 +85,14 @@ def validate_columns(
         name: validate_column(plan, name, value, who, lengths.get(name))
         for name, value in raw.items()
     }
-    for name, array in dict(columns).items():  # NaN is a failure, if it may not be missing
+    missing = {}
+    for name, array in columns.items():  # NaN is a failure, if it may not be missing
         may_fail = array.dtype.kind == "f" and name not in plan.rules.may_be_missing
         if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
-            missing = np.isnan(array)
-            cells = np.asarray(missing.any(axis=-1)) if name in plan.rules.vectors else missing
-            columns[ERROR] = _errors_with(columns.get(ERROR), name, cells)
+            cells = np.isnan(array)
+            missing[name] = cells.any(axis=-1) if name in plan.rules.vectors else cells
+    if missing:
+        columns[ERROR] = _errors_with(columns.get(ERROR), missing)
     return columns
 
 
@@ -104,7 +105,7 @@ def validate_column(
     if is_plain and value.shape == (plan.block_size,):
         return np.array(value)
     if length is None and not isinstance(value, np.ndarray):
-        value = over_named_axis(f"column {name!r}", value, plan, of_block=True)
+        value = over_named_axis(f"column {name!r}", value, plan.axes, of_block=True)
     array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)
@@ -129,10 +130,15 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     array = np.array(unmasked(value, name))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.kind in "UO":
-        array = _writable_texts(name, array)
+    is_message = name in (ERROR, WARNING)
+    if array.dtype.kind in "UO":  # messages are in one line, and None if they are empty
+        clean = in_one_line if is_message else writable
+        texts = [clean(text) if isinstance(text, str) else text for text in array.flat]
+        texts = [None if is_message and text == "" else text for text in texts]
+        if texts != array.ravel().tolist():
+            array = np.array([*texts, None], dtype=object)[:-1].reshape(array.shape)
     refuse_inexact(name, array)
-    is_message, kind = name in (ERROR, WARNING), array.dtype.kind
+    kind = array.dtype.kind
     is_text = kind == "U" or (kind == "O" and all(isinstance(v, str | None) for v in array.flat))
     is_number = kind in "biuf" and array.dtype.itemsize <= MAX_BYTES
     if not is_text and (is_message or not is_number):
@@ -142,17 +148,6 @@ def _own_array(name: str, value: Any) -> np.ndarray:
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
     return array
-
-
-def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Make texts storable: errors and warnings in one line, None if they are empty."""
-    clean = in_one_line if name in (ERROR, WARNING) else writable
-    made = [clean(text) if isinstance(text, str) else text for text in array.flat]
-    if name in (ERROR, WARNING):
-        made = [None if text == "" else text for text in made]
-    if made == array.ravel().tolist():
-        return array
-    return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
@@ -195,24 +190,6 @@ def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
     return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
 
 
-def over_named_axis(name: str, value: Any, plan: Plan, *, of_block: bool = False) -> Any:
-    """Spread labelled values over all axes, of size 1 but for that of the labels.
-
-    The first axis of the array is the replicate, of size 1 if there is one value for each label.
-    Other values are unchanged.
-    """
-    label, array = labelled_array(name, value, plan.axes, of_block=of_block)
-    if not label:
-        return array
-    if array.ndim > 2:
-        raise StudyError(
-            f"{name} holds, for each label of {label}, an array of shape {array.shape[:-1]}: "
-            "return one number for each label, or one per replicate."
-        )
-    shape = [len(labels) if axis == label else 1 for axis, labels in plan.axes.items()]
-    return array.reshape(-1, *shape)
-
-
 def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
     """Broadcast a column that has only some of the axes, of which that of the methods is none."""
     full = (len(array), *plan.shape)
@@ -237,25 +214,18 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
     return array.reshape(len(array), *wide) if found else array
 
 
-def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
-    """Add a column with NaN to the errors; a replicate may have NaN in several."""
-    text = np.full(missing.shape, None, dtype=object)
-    text[missing] = f"{MISSING}{name}"
-    if errors is None:
-        return text
-    n_dims = max(errors.ndim, text.ndim)
-    errors, text = np.broadcast_arrays(
-        *(x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
+def _errors_with(errors: np.ndarray | None, missing: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Add the columns with NaN to the errors, in cells that have no error of their own."""
+    own = np.full(1, None) if errors is None else errors
+    n_dims = max(each.ndim for each in (own, *missing.values()))
+    own, *masks = np.broadcast_arrays(
+        *(x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (own, *missing.values()))
     )
-    joined = [
-        other
-        if error is None
-        else f"{error}, {name}"
-        if other and error.startswith(MISSING)
-        else error
-        for error, other in zip(errors.flat, text.flat, strict=True)
-    ]
-    return np.array([*joined, None], dtype=object)[:-1].reshape(errors.shape)
+    made = own.astype(object)
+    for cell in zip(*np.nonzero(np.any(masks, axis=0)), strict=True):
+        names = ", ".join(name for name, mask in zip(missing, masks, strict=True) if mask[cell])
+        made[cell] = made[cell] or f"{MISSING}{names}"
+    return made
 
 
 def count_failed(plan: Plan, errors: np.ndarray | None) -> int:
@@ -375,12 +345,8 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return {}
-    wide = {n for n, v in data.items() if not plan.axes and getattr(v, "ndim", 0) > 1}
-    wide -= plan.rules.vectors.keys()  # such arrays are no numbers
-    names = data.keys() - wide - NOT_OF_DATA
-    if not names:
-        return {}
-    names -= {method.axis, *plan.axes, *(derived.name for derived in plan.derived)}
+    taken = {method.axis, *plan.axes, *(derived.name for derived in plan.derived)}
+    names = data.keys() - NOT_OF_DATA - taken
     vectors = {n: data[n] for n in sorted(names & plan.rules.vectors.keys()) if n not in columns}
     read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
     numbers = {}
@@ -403,7 +369,7 @@ def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     if isinstance(value, Rows):
         return _drawn_one_by_one(plan, name, value)
     if isinstance(value, Mapping):
-        value = over_named_axis(f"{name!r} of draw", value, plan, of_block=True)
+        value = over_named_axis(f"{name!r} of draw", value, plan.axes, of_block=True)
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return None
     array = np.asarray(value)
@@ -426,11 +392,10 @@ def _drawn_one_by_one(plan: Plan, name: str, items: Sequence[Any]) -> np.ndarray
     made = np.full((len(items), *plan.shape), np.nan)
     for row, item in enumerate(items):
         if item is not None:
-            value = np.asarray(over_named_axis(f"{name!r} of draw_one", item, plan))
-            value = value[np.newaxis] if value.shape == plan.shape else value
-            if value.dtype.kind not in "biuf" or not fits(value, (1, *plan.shape)):
+            value = np.asarray(over_named_axis(f"{name!r} of draw_one", item, plan.axes))
+            if value.dtype.kind not in "biuf" or not fits(value[np.newaxis], made[:1].shape):
                 return None
-            made[row] = value[0]
+            made[row] = value
     return made
 
 
@@ -460,14 +425,11 @@ def check_columns_read(
     if set(columns) <= {ERROR, WARNING}:
         return
     names = frozenset(columns)
-    reads = partial(_constants_read, plan, scenario, names)
-    refuse_other_values(scenario, plan.cached(scenario, names, reads), columns)
+    plan.cached(scenario, names, partial(_refuse_unknown_reads, plan, scenario, names))
+    refuse_other_values(plan, scenario, plan.reads.values(), columns)
 
 
-def _constants_read(
-    plan: Plan, scenario: AnyScenario, columns: Collection[str]
-) -> dict[str, float | np.ndarray]:
-    """Refuse unknown names of columns; return the constants whose names columns have, too."""
+def _refuse_unknown_reads(plan: Plan, scenario: AnyScenario, columns: Collection[str]) -> None:
     known = {*columns, *(each.name for each in plan.derived), CONVERGED}
     known |= number_factors(scenario).keys()  # also those that only error messages name
     read = set(itertools.chain.from_iterable(plan.reads.values()))
@@ -481,7 +443,6 @@ def _constants_read(
                 f"{who} column {name!r}, which is neither returned, drawn nor derived, nor a "
                 f"numeric factor or property; {nearest(name, there)}"
             )
-    return constants_named(plan, scenario, plan.reads.values(), columns)
 
 
 def scenario_columns(
@@ -502,21 +463,21 @@ def scenario_columns(
         if isinstance(value, numbers.Real):
             found[name] = float(value)
         elif isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str):
-            array = np.asarray(over_named_axis(f"property {name!r}", value, plan))
+            array = np.asarray(over_named_axis(f"property {name!r}", value, plan.axes))
             if array.shape == own_shape:  # it has no axis of the methods, which is the first
-                array = array.reshape(*(1,) * (1 + len(plan.shape) - array.ndim), *own_shape)
-            if array.dtype.kind in "biuf" and fits(array, (1, *plan.shape)):
-                found[name] = array[0].astype(float)
+                array = array.reshape(*(1,) * (len(plan.shape) - array.ndim), *own_shape)
+            if array.dtype.kind in "biuf" and fits(array[np.newaxis], (1, *plan.shape)):
+                found[name] = array.astype(float)
     return found
 
 
-def constants_named(
+def refuse_other_values(
     plan: Plan,
     scenario: AnyScenario,
     reads: Iterable[Sequence[str]],
-    columns: Collection[str],
-) -> dict[str, float | np.ndarray]:
-    """Find the factors and properties of a scenario whose names columns have, too.
+    columns: Columns,
+) -> None:
+    """Refuse a column with the name of a factor or property, but with other values.
 
     Only measures that read several columns are considered: they may take either one as the truth.
 
@@ -524,24 +485,11 @@ def constants_named(
     ----------
     reads
         Names that each measure reads.
-    columns
-        Names of the columns.
     """
-    compared = {name for names in reads if len(names) > 1 for name in names}.intersection(columns)
-    behind = base_scenario(scenario)
-    own = {name: getattr(behind, name) for name in compared & {f.name for f in fields(behind)}}
-    own |= scenario_columns(plan, scenario, compared - own.keys())
-    made = {n: float(v) if isinstance(v, numbers.Real) else v for n, v in own.items()}
-    return {name: v for name, v in made.items() if isinstance(v, float | np.ndarray)}
-
-
-def refuse_other_values(
-    scenario: AnyScenario,
-    constants: Mapping[str, float | np.ndarray],
-    columns: Mapping[str, np.ndarray],
-) -> None:
-    """Refuse a column with the name of a factor or property, but with other values."""
-    for name, value in constants.items():
+    compared = {name for names in reads if len(names) > 1 for name in names}
+    names = frozenset(compared.intersection(columns))
+    constants = partial(scenario_columns, plan, scenario, names)
+    for name, value in plan.cached(scenario, ("constants", names), constants).items():
         if not _equal(columns[name], np.asarray(value)[np.newaxis]):
             raise StudyError(
                 f"column {name!r} has the name of a factor or property of "

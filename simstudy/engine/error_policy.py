@@ -76,12 +76,6 @@ def should_reraise(context: BlockContext, row: int, error: BaseException) -> boo
 
 
 # ---------------------------------------------------------------- mistakes in the study
-def raise_if_all_failed(context: BlockContext, n_rep: int, error: BaseException) -> None:
-    """Raise the error of a first block in which all replicates failed."""
-    if context.refuses_all_failed:
-        raise always_fails(n_rep, error) from error
-
-
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> errors.SimstudyError:
     """Make the exception for a first block in which all replicates failed."""
     frames = frames_of(error)
@@ -124,18 +118,16 @@ def is_machine_trouble(error: BaseException) -> bool:
 
     An error that was raised from such an error, or while it was handled, counts as well.
     """
-    unseen: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while unseen:
-        behind = unseen.pop()
-        if behind is None or id(behind) in seen:
-            continue
-        has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
-        if isinstance(behind, MemoryError) or has_run_out:
-            return True
-        seen.add(id(behind))
-        unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]
-    return False
+    chain: list[BaseException] = []
+    behind: BaseException | None = error
+    while behind is not None and behind not in chain:
+        chain.append(behind)
+        behind = behind.__cause__ or behind.__context__
+    return any(
+        isinstance(each, MemoryError)
+        or (isinstance(each, OSError) and each.errno in MACHINE_TROUBLE)
+        for each in chain
+    )
 
 
 def reason(error: BaseException) -> str:

@@ -374,26 +374,13 @@ def _cached_property(function: Callable[..., Any], name: str | None) -> Any:
     return made
 
 
-def _send_new(kind: Any) -> Callable[[Any], Any]:
-    return lambda _: (kind, ())
-
-
 SENT_EMPTY: dict[type, Callable[[Any], Any]] = {
     type(functools.cache(len)): _send_cached,
     functools.cached_property: _send_property,
     types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-} | {
-    type(kind()): _send_new(kind)
-    for kind in (
-        threading.local,
-        threading.Lock,
-        threading.RLock,
-        weakref.WeakKeyDictionary,
-        weakref.WeakValueDictionary,
-        weakref.WeakSet,
-    )
+    weakref.WeakKeyDictionary: lambda _: (weakref.WeakKeyDictionary, ()),  # of `singledispatch`
 }
-"""How a script's caches and locks, which pickle refuses, are sent: empty and open."""
+"""How a script's caches, which pickle refuses, are sent: empty."""
 
 
 # ---------------------------------------------------------------- in the worker
@@ -448,7 +435,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     Raises
     ------
     ConfigError
-        If the backend is unknown, or does not start with these options; also in a worker, where
+        If the backend is unknown, has no such option, or does not start; also in a worker, where
         a study that runs when its file is imported would start workers without end.
     """
     if workers.backend in ("auto", "loky") and is_worker():
@@ -464,8 +451,19 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             stacklevel=2,
         )
         workers = Workers("threads", workers.n_jobs)
-    make = maker_of(workers)
+    make = class_at("backend", PLACES.get(workers.backend, workers.backend))
+    if not (isinstance(make, type) and issubclass(make, Executor)):
+        raise ConfigError(
+            f"backend={workers.backend} is not an executor: derive the class from "
+            "simstudy.engine.executors.Executor, and define its method submit."
+        )
     names = inspect.signature(make).parameters
+    for name in workers.backend_options or ():
+        if name not in names or name in ENGINE_PARAMETERS:
+            raise ConfigError(
+                f"backend.{name}: backend {workers.backend} has no such setting; "
+                + nearest(name, set(names).difference(ENGINE_PARAMETERS))
+            )
     ours = {"n_workers": workers.count, "expected": expected}
     options = {name: value for name, value in ours.items() if name in names}
     try:
@@ -477,28 +475,3 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             f"backend={workers.backend} cannot be started: {describe(error).removesuffix('.')}. "
             f"{how_to_install(error)}".strip()
         ) from error
-
-
-def maker_of(workers: Workers) -> Callable[..., Executor]:
-    """Find the class or function that makes the executor of a backend.
-
-    Raises
-    ------
-    ConfigError
-        If the backend is unknown, or does not have one of the options.
-    """
-    place = PLACES.get(workers.backend, workers.backend)
-    make = class_at("backend", place)
-    if not (isinstance(make, type) and issubclass(make, Executor)):
-        raise ConfigError(
-            f"backend={workers.backend} is not an executor: derive the class from "
-            "simstudy.engine.executors.Executor, and define its method submit."
-        )
-    names = set(inspect.signature(make).parameters) - set(ENGINE_PARAMETERS)
-    for name in workers.backend_options or ():
-        if name not in names:
-            raise ConfigError(
-                f"backend.{name}: backend {workers.backend} has no such setting; "
-                + nearest(name, names)
-            )
-    return make

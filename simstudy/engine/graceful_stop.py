@@ -116,18 +116,6 @@ def deferred(
             handlers[number](number, None)
 
 
-def raise_if_stopped(n_left: int) -> None:
-    """Raise `OutOfTime` if a stop was requested and blocks are left.
-
-    Raises
-    ------
-    OutOfTime
-        If a stop was requested and `n_left` is not 0.
-    """
-    if n_left and stop_requested():
-        raise OutOfTime(n_left)
-
-
 # ---------------------------------------------------------------- time limits of blocks
 GRACE_SECONDS = 1.0  # time between the alarm and the end of the process
 REPEAT_SECONDS = 1.0  # time between alarms, for blocks that catch the exception

@@ -110,10 +110,11 @@ def refuse_transposed(
             )
 
 
-def one_replicate(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the first replicate of the data of a block."""
-    is_rows = {n: isinstance(x, np.ndarray) and x.ndim > 0 for n, x in data.items()}
-    return {name: x[:1] if is_rows[name] else x for name, x in data.items()}
+def some_rows(data: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+    """Select replicates of the data of a block, by an index of the first axis."""
+    return {
+        name: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for name, x in data.items()
+    }
 
 
 # ---------------------------------------------------------------- rows that depend on each other
@@ -123,7 +124,7 @@ def check_rows(
     scenario: WorkUnit,
     streams: Streams,
     data: Mapping[str, Any],
-    result: Any,
+    columns: Mapping[str, np.ndarray],
 ) -> None:
     """Record a method of whole blocks whose rows depend on other rows.
 
@@ -133,8 +134,8 @@ def check_rows(
     ----------
     data
         Data of the whole block: arrays with the replicate first, and constants.
-    result
-        Columns that the method returned for the whole block.
+    columns
+        Checked columns of the whole block.
     """
     events, method = context.rng_events, scenario.method
     if events is None or isinstance(method.function, EachReplicate):
@@ -143,10 +144,6 @@ def check_rows(
     may_differ = method.name in plan.rules.across_replicates or "streams" in asked
     has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
     if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
-        return
-    try:
-        columns = validate_columns(plan, scenario, result, "it")
-    except StudyError:  # the check of the block raises it
         return
     given = (plan, scenario, streams, data, columns)
     some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
@@ -168,11 +165,10 @@ def _differ(
     columns: Mapping[str, np.ndarray],
 ) -> bool | None:
     """Whether rows have other results if analysed on their own; None if they cannot be."""
-    some = {n: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for n, x in data.items()}
     few = replace(plan, block_size=len(rows))
     try:
         with np.errstate():  # changes by the method end with the call
-            made = call_method(scenario, some, streams, len(rows))
+            made = call_method(scenario, some_rows(data, rows), streams, len(rows))
         found = validate_columns(few, scenario, made, "it")
     except StudyError:  # for example not one row per replicate
         return True
@@ -189,12 +185,9 @@ def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
     expected = full[rows]
     if expected.shape != alone.shape:
         return False
-    expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
-    is_finite = np.isfinite(expected)
-    if not np.array_equal(expected[~is_finite], alone[~is_finite], equal_nan=True):
-        return False
-    spread = np.max(np.abs(expected[is_finite]), initial=0.0)
-    return np.allclose(expected[is_finite], alone[is_finite], rtol=RTOL, atol=RTOL * spread)
+    expected, alone = expected.astype(float), alone.astype(float)
+    spread = np.max(np.abs(expected), where=np.isfinite(expected), initial=0.0)
+    return np.allclose(alone, expected, rtol=RTOL, atol=RTOL * spread, equal_nan=True)
 
 
 # ---------------------------------------------------------------- spread of block means

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,9 +30,9 @@ from simstudy.engine.executors import (
 )
 from simstudy.engine.graceful_stop import (
     GRACE_SECONDS,
+    OutOfTime,
     host_signals_deferred,
     is_worker,
-    raise_if_stopped,
     stop_requested,
     timeout_message,
 )
@@ -41,7 +40,7 @@ from simstudy.engine.independence import odd_spreads
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor, RunStats
-from simstudy.engine.second_draw import Pilot, check_repeatable, draw_pilot
+from simstudy.engine.second_draw import check_repeatable, draw_pilot
 from simstudy.engine.tasks import (
     TASK_SECONDS,
     BlockId,
@@ -55,7 +54,6 @@ from simstudy.engine.tasks import (
     blocks_with_failures,
     missing_after_crash,
     missing_blocks,
-    n_failed_replicates,
     record_failed,
 )
 from simstudy.engine.thread_limits import single_threaded
@@ -64,6 +62,7 @@ from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote import Place
 from simstudy.store import run_records
 from simstudy.store.blocks import Store
+from simstudy.store.columns import failed_replicates
 from simstudy.store.compaction import compact
 from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
 
@@ -146,8 +145,13 @@ class Loop:
             if not retries:  # blocks to retry still count as failed
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
+                n_known = len(self.monitor.warnings)
                 self._check_repeatable()
-                self._check_independent()
+                if self.written and not self.store.label:
+                    spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.stats.seconds)
+                    self.monitor.note_spreads(spreads)
+                if len(self.monitor.warnings) > n_known:
+                    self._write_record()
                 self.stats.warnings = self._warnings()
                 return
             self.draw_blocks(blocks, retries)
@@ -157,18 +161,18 @@ class Loop:
             "deleting them. Run this again when it has ended, or choose another out=..."
         )
 
-    def redraw_failures(self, sizes: Sizes) -> None:
-        """Draw stored blocks with failures again; the new blocks replace them."""
-        blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
-        if blocks:
-            self._count_stored_failures(sizes, replaces_failures=True)
-            self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
+    def redraw(self, sizes: Sizes, keys: Collection[str] | None = None) -> None:
+        """Draw stored blocks again: those of some units, or (None) all with a failure.
 
-    def draw_again(self, sizes: Sizes, keys: Collection[str]) -> None:
-        """Draw the stored blocks of some units again; the new rows replace them."""
-        lacking = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=True).chosen
-        stored = {key: ~which & (key in keys) for key, which in lacking.items()}
-        blocks = BlockSet(self.plan, stored)
+        The new rows replace them.
+        """
+        n_blocks = self._n_blocks(sizes)
+        if keys is None:
+            blocks = blocks_with_failures(self.plan, n_blocks, self.store)
+        else:
+            lacking = missing_blocks(self.plan, n_blocks, self.store, retries=True).chosen
+            stored = {key: ~which & (key in keys) for key, which in lacking.items()}
+            blocks = BlockSet(self.plan, stored)
         if blocks:
             self._count_stored_failures(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
@@ -260,7 +264,8 @@ class Loop:
                 self.stats.warnings = self._warnings()
                 self._write_record()
                 self.store.scan()
-            raise_if_stopped(self.n_left)
+            if self.n_left and stop_requested():
+                raise OutOfTime(self.n_left)
 
     def _draw_on_backend(self, queue: WorkQueue, retries: Collection[BlockId]) -> None:
         """Draw in this process until workers save time, and the rest with the executor."""
@@ -415,44 +420,30 @@ class Loop:
         """Give the monitor the requested sizes and the stored failures, which count as well."""
         self.monitor.wanted = sizes
         if self.plan.rules.max_failed is not None:
-            n_failed = n_failed_replicates(self.plan, self.store, self._n_blocks(sizes))
-            self.monitor.n_failed = {} if replaces_failures else n_failed
+            self.monitor.n_failed = {
+                key: len(failed_replicates(self.plan, self.store, key, n))
+                for key, n in self._n_blocks(sizes).items()
+                if not replaces_failures
+            }
 
     def _check_repeatable(self) -> None:
         """Draw first blocks of this run again in another process."""
         keys, self._first_blocks = self._first_blocks, {}
         if not keys or self.provenance is None or is_worker():  # a worker starts no process
             return
+        code, seconds = self.provenance.expected, self.stats.seconds
         found = check_repeatable(
             self.plan,
             self.store,
             keys,
-            code=self.provenance.expected,
-            run_seconds=math.inf if self.checks_in_full else self.stats.seconds,
+            code=code,
+            run_seconds=seconds,
             block_seconds=self.stats.seconds_per_block,
+            in_full=self.checks_in_full,
         )
-        self.monitor.note_repeated(found)
-        pilot = Pilot()
         if not self.store.label:  # the run that joins the shares has all blocks
-            pilot = draw_pilot(
-                self.plan,
-                self.store,
-                keys,
-                code=self.provenance.expected,
-                run_seconds=self.stats.seconds,
-                seconds=found.seconds_left,
-            )
-        self.stats.notes += self.monitor.note_pilot(pilot)
-        if found.other or found.unchecked or pilot.spreads or pilot.unchecked:
-            self._write_record()
-
-    def _check_independent(self) -> None:
-        """Compare the spread of block means with that of independent replicates."""
-        if self.written and not self.store.label:
-            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.stats.seconds)
-            self.monitor.note_spreads(spreads)
-            if spreads:
-                self._write_record()
+            draw_pilot(self.plan, self.store, keys, found, code=code, run_seconds=seconds)
+        self.stats.notes += self.monitor.note_second_draw(found)
 
     def _warnings(self) -> list[str]:
         """The warnings about random numbers in stored blocks, and all warnings of this run."""

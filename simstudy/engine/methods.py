@@ -18,7 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -80,17 +80,7 @@ def select_arguments(
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
     """Return the scenario's factors by name, and the scenario itself as `scenario`."""
-    return {SCENARIO: scenario, **factors_by_name(scenario)}
-
-
-def factors_by_name(scenario: Scenario) -> dict[str, Any]:
-    """Return the fields of a scenario by name."""
-    return {name: getattr(scenario, name) for name in _field_names(type(scenario))}
-
-
-@lru_cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return {SCENARIO: scenario} | {f.name: getattr(scenario, f.name) for f in fields(scenario)}
 
 
 # ---------------------------------------------------------------- data
@@ -171,9 +161,14 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
             f"draw returned {type(raw).__name__}, not data by name: return a dict of arrays, and "
             "methods get those that their parameters name."
         )
-    factors = factors_by_name(scenario)
+    taken = {*scenario_arguments(scenario), *RESERVED_PARAMETERS}
     for name, value in raw.items():
-        _refuse_name(scenario, name, factors)
+        if name in taken:
+            raise StudyError(
+                f"draw returned {name!r}, which is also a factor of {type(scenario).__name__} or "
+                f"one of {', '.join(RESERVED_PARAMETERS)}, so it is unclear which of them a "
+                "method's parameter means: rename the data."
+            )
         if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
             raise StudyError(
                 f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first "
@@ -183,18 +178,6 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
     if isinstance(raw, OneByOne):
         return raw
     return {name: _read_only(name, value) for name, value in raw.items()}
-
-
-def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
-    if name in factors or name in RESERVED_PARAMETERS:
-        raise StudyError(
-            f"draw returned {name!r}, which is also a factor of {type(scenario).__name__} or one "
-            f"of {', '.join(RESERVED_PARAMETERS)}, so it is unclear which of them a method's "
-            "parameter means: rename the data."
-        )
-
-
-"""Arrays that `draw` returned and may keep, to fill them again for the next block."""
 
 
 def _read_only(name: str, value: Any) -> Any:
@@ -264,10 +247,8 @@ class DatasetCache:
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
             start = time.perf_counter()
-            try:
-                data = draw()
-            finally:
-                self.seconds += time.perf_counter() - start
+            data = draw()
+            self.seconds += time.perf_counter() - start
             rows = data.values() if isinstance(data, OneByOne) else ()
             if not all(map(_is_fixed, itertools.chain.from_iterable(rows))):
                 return data
@@ -298,7 +279,7 @@ def call_method(
         failed = data.failed if isinstance(data, OneByOne) else {}
         rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
         constants = {n: v for n, v in given.items() if n not in rows}
-        return function.columns(rows, constants, n_rep, vectors, failed, context)
+        return ReplicateLoop(function, n_rep, vectors, context).columns(rows, constants, failed)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
@@ -376,33 +357,7 @@ class EachReplicate:
             )
         rows = {n: v for n, v in given.items() if has_rows(v) or n == "rng"}
         constants = {n: v for n, v in given.items() if n not in rows}
-        return self.columns(rows, constants, lengths.pop())
-
-    def columns(
-        self,
-        data: Mapping[str, Any],
-        constants: Mapping[str, Any],
-        n_rep: int,
-        vectors: Collection[str] = (),
-        failed: Mapping[int, Exception] = MappingProxyType({}),
-        context: error_policy.BlockContext = error_policy.OUTSIDE,
-    ) -> dict[str, np.ndarray]:
-        """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
-
-        Parameters
-        ----------
-        data
-            Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
-            gets one item; and as `rng` a function from a row to its generator.
-        constants
-            Arguments of any type that are the same for all replicates, by parameter.
-        failed
-            Errors of drawing data sets, by row.
-        """
-        analyse = partial(self.analyse, **constants) if constants else self.analyse
-        ordered = _in_order(self.analyse, data)
-        replicates = _Replicates(n_rep, self.returns, vectors, context)
-        return replicates.columns(analyse, data, ordered, failed)
+        return ReplicateLoop(self, lengths.pop()).columns(rows, constants)
 
 
 def _in_order(function: Callable[..., Any], names: Collection[str]) -> list[str] | None:
@@ -460,26 +415,24 @@ def each_replicate(
     return EachReplicate(analyse, names)
 
 
-class _Replicates:
+class ReplicateLoop:
     """The replicates of a block, analysed one after the other.
 
     Parameters
     ----------
-    names
-        Names of the columns; None for those of the first replicate that succeeds.
     vectors
         Names of the columns with several numbers per replicate.
     """
 
     def __init__(
         self,
+        method: EachReplicate,
         n_rep: int,
-        names: Sequence[str] | None,
-        vectors: Collection[str],
-        context: error_policy.BlockContext,
+        vectors: Collection[str] = (),
+        context: error_policy.BlockContext = error_policy.OUTSIDE,
     ) -> None:
-        self.n_rep, self.names, self.vectors = n_rep, names, vectors
-        self.context, self.axes = context, context.axes
+        self.function, self.names = method.analyse, method.returns
+        self.n_rep, self.vectors, self.context = n_rep, vectors, context
         self._kinds: dict[str, Kind] = {}
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
         self._failures: dict[int, str] = {}
@@ -488,18 +441,24 @@ class _Replicates:
 
     def columns(
         self,
-        analyse: Callable[..., Any],
         data: Mapping[str, Any],
-        ordered: Sequence[str] | None,
-        failed: Mapping[int, Exception],
+        constants: Mapping[str, Any] = MappingProxyType({}),
+        failed: Mapping[int, Exception] = MappingProxyType({}),
     ) -> dict[str, np.ndarray]:
-        """Call the function for each replicate and assemble the columns.
+        """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
-        ordered
-            The names of the data, if they may be given by position, which is faster than by name.
+        data
+            Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
+            gets one item; and as `rng` a function from a row to its generator.
+        constants
+            Arguments of any type that are the same for all replicates, by parameter.
+        failed
+            Errors of drawing data sets, by row.
         """
+        analyse = partial(self.function, **constants) if constants else self.function
+        ordered = _in_order(self.function, data)  # by position is faster than by name
         rows, each = self._rows, range(self.n_rep)
         by_name = {
             name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()
@@ -527,8 +486,9 @@ class _Replicates:
                     if row not in self._failures:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
                     warned.clear()
-        if self._first_error and len(self._failures) == self.n_rep:
-            error_policy.raise_if_all_failed(self.context, self.n_rep, self._first_error)
+        all_failed, first = len(self._failures) == self.n_rep, self._first_error
+        if all_failed and first and self.context.refuses_all_failed:
+            raise error_policy.always_fails(self.n_rep, first) from first
         return self._assembled()
 
     def _plain_kinds(self, returned: Any) -> tuple[list[Any], list[type]]:
@@ -546,7 +506,8 @@ class _Replicates:
         """Check the values of a replicate and put them in the order of the columns."""
         by_column, made = self._by_column(row, returned), []
         for name, value in by_column.items():
-            checked, kind = _checked_value(name, value, self.axes, is_vector=name in self.vectors)
+            is_vector = name in self.vectors
+            checked, kind = _checked_value(name, value, self.context.axes, is_vector=is_vector)
             before = self._kinds.setdefault(name, kind)
             if before != kind:
                 raise ReturnedError(
@@ -559,20 +520,28 @@ class _Replicates:
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
         """Get the values by column name, and check that they have the names of earlier rows."""
-        values = _by_name(returned, self.names or tuple(self._kinds))
-        expected = self.names or tuple(self._kinds) or tuple(values)
-        absent = [name for name in expected if name not in values]
-        more = [name for name in values if name not in expected and self.names is None]
-        if absent or more:
-            name = (absent or more)[0]
-            where = "lacks" if absent else "has"
+        expected = self.names or tuple(self._kinds)
+        if not isinstance(returned, Mapping):
+            if len(expected) != 1:
+                raise ReturnedError(
+                    f"the method returned {type(returned).__name__}, not numbers by name: return a "
+                    'dict such as {"estimate": value}, or use each_replicate(..., '
+                    'returns="estimate") for a single column.'
+                )
+            returned = {expected[0]: returned}
+        absent = [name for name in expected if name not in returned]
+        more = [name for name in returned if expected and name not in expected]
+        if absent or (more and self.names is None):
+            name, where, others = (
+                (absent[0], "lacks", "have") if absent else (more[0], "has", "lack")
+            )
             raise ReturnedError(
                 f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
-                f"{'have' if absent else 'lack'} it: return the same names from each replicate, "
-                f'with "{name}": np.nan if there is no number (may_be_missing names columns in '
-                "which that is no failure)."
+                f"{others} it: return the same names from each replicate, with "
+                f'"{name}": np.nan if there is no number (may_be_missing names columns in which '
+                "that is no failure)."
             )
-        return {name: values[name] for name in expected}
+        return {name: returned[name] for name in expected or returned}
 
     def _fail(self, row: int, error: Exception) -> None:
         """Record the error of a replicate, or raise it."""
@@ -586,21 +555,14 @@ class _Replicates:
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
-        made: dict[str, np.ndarray] = {}
-        if set(kinds.values()) == {NUMBER}:
-            missing = (np.nan,) * len(kinds)
-            numbers = itertools.chain.from_iterable(row or missing for row in self._rows)
-            table = np.fromiter(numbers, float, self.n_rep * len(kinds))
-            made = dict(zip(kinds, table.reshape(self.n_rep, -1).T.copy(), strict=True))
-        else:
-            nothing = (None,) * len(kinds)
-            columns = zip(*(row or nothing for row in self._rows), strict=True)
-            for (name, kind), values in zip(kinds.items(), columns, strict=True):
-                if isinstance(kind, tuple):
-                    hole = np.full(kind, np.nan)
-                    made[name] = np.stack([hole if v is None else v for v in values])
-                else:  # None becomes NaN
-                    made[name] = np.array(values, dtype=object if kind is TEXT else float)
+        nothing, made = (None,) * len(kinds), dict[str, np.ndarray]()
+        columns = zip(*(row or nothing for row in self._rows), strict=True)
+        for (name, kind), values in zip(kinds.items(), columns, strict=True):
+            if isinstance(kind, tuple):
+                hole = np.full(kind, np.nan)
+                made[name] = np.stack([hole if v is None else v for v in values])
+            else:  # None becomes NaN
+                made[name] = np.array(values, dtype=object if kind is TEXT else float)
         for name, texts in (("error", self._failures), ("warning", self._warnings)):
             if texts:
                 made[name] = np.array([texts.get(row) for row in range(self.n_rep)], dtype=object)
@@ -611,30 +573,13 @@ def _shown(kind: Kind) -> str:
     return kind if isinstance(kind, str) else f"an array of shape {kind}"
 
 
-def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Get the returned values by column name; a single value gets the only name."""
-    if isinstance(values, Mapping):
-        return values
-    if not names:
-        raise ReturnedError(
-            f"the method returned {type(values).__name__}, not numbers by name, so its columns "
-            'have no names. Return a dict such as {"estimate": value}, or use each_replicate(..., '
-            'returns="estimate").'
-        )
-    if len(names) > 1:
-        raise ReturnedError(
-            f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
-        )
-    return {names[0]: values}
-
-
 def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> tuple[Any, Kind]:
     """Check a number, text, vector or array over the study's axes; return it with its kind."""
     if isinstance(returned, str):
         return returned, TEXT
     if type(returned) in NUMBERS and not is_vector:
         return float(returned), NUMBER
-    value = unmasked(returned if is_vector else labelled_array(name, returned, axes)[1], name)
+    value = unmasked(returned if is_vector else over_named_axis(name, returned, axes), name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"
     if is_vector:
@@ -745,10 +690,10 @@ def is_from_pandas(value: Any, kind: str) -> bool:
     return found is not None and isinstance(value, found)
 
 
-def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> tuple[str, Any]:
-    """Put labelled values in the order of an axis, the last of the array; name that axis.
+def over_named_axis(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
+    """Spread labelled values over all axes, of size 1 but for that of the labels.
 
-    Other values are unchanged, and their axis is an empty text.
+    Other values are unchanged.
 
     Parameters
     ----------
@@ -758,7 +703,8 @@ def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False)
         Value of any type. A dict, or a Series of one replicate, is aligned by its labels; labels
         that no axis has are left out.
     of_block
-        Whether the value is that of a whole block: a dict has an array for each label.
+        Whether the value is that of a whole block: a dict has an array for each label, and the
+        first axis of the result is the replicate, of size 1 if there is one value for each label.
 
     Raises
     ------
@@ -772,7 +718,7 @@ def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False)
             "each label."
         )
     if not axes or not (is_series or isinstance(value, Mapping)):
-        return "", np.asarray(value) if is_series else value
+        return np.asarray(value) if is_series else value
     by_label = {str(label): each for label, each in value.items()}
     axis = next((axis for axis, labels in axes.items() if {*labels} <= by_label.keys()), "")
     if not axis or len(by_label) < len(value):
@@ -782,8 +728,13 @@ def labelled_array(name: str, value: Any, axes: Axes, *, of_block: bool = False)
             f"lack or repeat some of the study's axes ({known}). Return one value for each label "
             "(NaN for a missing one), or an array in the order of the axis."
         )
-    try:
-        values = np.broadcast_arrays(*(by_label[label] for label in axes[axis]))
-    except ValueError as error:
-        raise StudyError(f"{name} has values of different shapes for its labels.") from error
-    return axis, np.stack(values, axis=-1)
+    values = [by_label[label] for label in axes[axis]]
+    shapes = {np.shape(each) for each in values} - {()}
+    if len(shapes) > 1 or any(len(shape) > of_block for shape in shapes):
+        raise StudyError(
+            f"{name} holds, for the labels of {axis}, arrays of the shapes {sorted(shapes)}: "
+            "return one number for each label, or one per replicate."
+        )
+    array = np.stack(np.broadcast_arrays(*values), axis=-1)
+    shape = [len(labels) if each == axis else 1 for each, labels in axes.items()]
+    return array.reshape(-1, *shape) if of_block else array.reshape(shape)

@@ -10,7 +10,7 @@ from simstudy.engine.block import Address
 from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
-from simstudy.engine.second_draw import Pilot, Repeated
+from simstudy.engine.second_draw import Findings
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
@@ -18,7 +18,6 @@ from simstudy.store.run_records import BlockTimings
 MAX_WARNINGS = 1000  # warnings to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, ALIKE, UNREPEATABLE = "generators", "alike", "unrepeatable"
 NOT_INDEPENDENT, UNREAD, NOT_CHECKED = "not independent", "unread", "not checked"
-NO_PILOT = "no pilot"
 MESSAGES = {
     NO_STREAMS: (
         "uses none of its random streams, but its replicates differ: replace other generators, "
@@ -69,7 +68,10 @@ class RunMonitor:
         """
         for key, kind in result.warnings:
             self.warn(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
-        self._count_failures(result)
+        for (key, _), n in zip(result.done, result.failed_each, strict=True):
+            self.n_failed[key] = self.n_failed.get(key, 0) + n
+            self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
+        self.raise_if_too_many_failed({key for key, _ in result.done}, result.first_failure)
 
     # ---------------------------------------------------------------- randomness
     def note_code(self, code: RunProvenance) -> None:
@@ -108,33 +110,13 @@ class RunMonitor:
                 "purpose, say in groups of how many: Rules(group_size=...)",
             )
 
-    def note_pilot(self, pilot: Pilot) -> list[str]:
-        """Warn of what a pilot found and did not check; return what it could see, in a line."""
-        self.note_spreads(pilot.spreads)
-        if pilot.unchecked:
-            self._warn_of_all(
-                NO_PILOT,
-                f"not checked: whether replicates of {first_few(pilot.unchecked)} depend on each "
-                f"other ({pilot.why}). study.check() takes the time for it",
-            )
-        not_tested = f"not tested: {first_few(pilot.unseen)}" if pilot.unseen else ""
-        could_see = (
-            "a pilot of 20 blocks would have found a random number that replicates share if it "
-            f"varies {pilot.least:.2g} times as much as a replicate"
-            if pilot.least
-            else ""
-        )
-        text = "; ".join(filter(None, [could_see, not_tested]))
-        return [f"independence of replicates: {text}"] if text else []
-
-    def note_repeated(self, found: Repeated) -> None:
-        """Warn of columns that another process draws otherwise, and of what was not checked."""
+    def note_second_draw(self, found: Findings) -> list[str]:
+        """Warn of what another process found and did not check; say what it could see."""
+        self.note_spreads(found.spreads)
         if found.unchecked:
-            self._warn_of_all(
-                NOT_CHECKED,
-                f"not checked: whether another process draws the same numbers of "
-                f"{first_few(found.unchecked)} ({found.why}). study.check() takes the time for it",
-            )
+            unchecked = "; ".join(found.unchecked)
+            text = f"not checked: {unchecked}. study.check() takes the time for it"
+            self._warn_of_all(NOT_CHECKED, text)
         for key, names in found.other.items():
             self.warn(
                 UNREPEATABLE,
@@ -146,6 +128,15 @@ class RunMonitor:
                 "generators within seeded_globals(rng). A column that is expected to differ, such "
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
+        unseen = first_few(list(found.unseen))
+        parts = [f"not tested (constant, rare or missing values): {unseen}"] * bool(unseen)
+        if found.least:
+            parts.insert(
+                0,
+                "a pilot of 20 blocks would have found a random number that replicates share if "
+                f"it varies {found.least:.2g} times as much as a replicate",
+            )
+        return [f"independence of replicates: {'; '.join(parts)}"] if parts else []
 
     def _warn_of_all(self, kind: str, text: str) -> None:
         """Record a warning about the whole study, at its first unit."""
@@ -160,12 +151,6 @@ class RunMonitor:
         self.warnings.setdefault((kind, key), text)
 
     # ---------------------------------------------------------------- failures
-    def _count_failures(self, result: TaskResult) -> None:
-        for (key, _), n in zip(result.done, result.failed_each, strict=True):
-            self.n_failed[key] = self.n_failed.get(key, 0) + n
-            self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
-        self.raise_if_too_many_failed({key for key, _ in result.done}, result.first_failure)
-
     def raise_if_too_many_failed(
         self, keys: Collection[str] | None = None, example: tuple[Address, str] | None = None
     ) -> None:
@@ -231,13 +216,11 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
-        for (key, _), own, data in each:
-            timings = self.spent.get(key, BlockTimings())
-            self.spent[key] = timings.plus(BlockTimings(1, own, data))
-            self._keep_least(key, own)
-            if data:
-                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), data)
+        for (key, _), found in zip(result.done, result.timings, strict=True):
+            self.spent[key] = self.spent.get(key, BlockTimings()).plus(found)
+            self._keep_least(key, found.own)
+            if found.data:
+                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), found.data)
 
     def _keep_least(self, key: str, seconds: float) -> None:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

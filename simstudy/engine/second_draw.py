@@ -21,9 +21,8 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,13 +37,12 @@ from simstudy.engine.independence import (
     Spread,
     block_spread,
     is_deterministic,
-    ranks_of,
     tested_columns,
 )
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.thread_limits import limit_new_pools, single_threaded
-from simstudy.errors import StaleCodeError, describe
+from simstudy.errors import StaleCodeError, describe, first_few
 from simstudy.lazy import pd, special
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, NOT_COMPARED, WARNING, block_table
 from simstudy.store.blocks import Store
@@ -64,46 +62,54 @@ ATOL = 1e-12  # absolute difference of equal numbers, as a multiple of the colum
 UNIT_INTERVAL_ATOL = 1e-12  # absolute difference of equal numbers within [0, 1]
 TEXTS = frozenset({ERROR, CELL_ERROR, WARNING})  # columns of which only the presence counts
 
-Draw = Callable[[bytes], "Answer"]
 
-
-class Repeated(NamedTuple):
-    """Findings of the second drawing.
+@dataclass
+class Findings:
+    """What the other process found.
 
     Attributes
     ----------
+    seconds_left
+        Processor time that is left.
     other
         Names of the columns with other bits, by key.
+    spreads
+        Columns whose block means contradict independent replicates.
+    least
+        Least spread of a number that a block's replicates share which the pilot would have found
+        with probability one half, in units of a replicate's spread; 0 if nothing was tested.
+    unseen
+        Columns that could not be tested: constant, missing or infinite values, or rare ones.
     unchecked
-        Scenario classes or methods of which nothing was drawn again.
-    why
-        Why not.
-    seconds_left
-        Processor time that is left for the pilot.
+        Questions that have no answer for some scenario classes or methods, with the reason.
     """
 
-    other: Mapping[str, list[str]]
-    unchecked: Sequence[str] = ()
-    why: str = ""
     seconds_left: float = 0.0
+    other: dict[str, list[str]] = field(default_factory=dict)
+    spreads: list[Spread] = field(default_factory=list)
+    least: float = 0.0
+    unseen: dict[str, None] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
 
 
-class _Order(NamedTuple):
-    """A block to draw in the other process.
+class Order(NamedTuple):
+    """A unit to draw in the other process.
 
     Attributes
     ----------
+    work
+        Function that draws it; it returns what it found, or why it found nothing.
     seconds
         Processor time that may pass.
-    before
-        Another block, which is drawn first: it shows state that blocks leave behind.
+    blocks
+        Numbers of the blocks to draw, of which the last counts.
     """
 
+    work: Callable[[Order], Any]
     code: LoadedCode | None
     plan: Plan
     seconds: float
-    block: int
-    before: int | None
+    blocks: tuple[int, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -114,65 +120,6 @@ class Answer(NamedTuple):
     why: str = ""
 
 
-class Turns:
-    """Units to draw in the other process, one of each scenario class and method first.
-
-    Parameters
-    ----------
-    draw
-        Function of a packed order, which is called in the other process.
-    seconds
-        Processor time for all of them.
-    for_more
-        Part of it for further scenarios of a class or method.
-
-    Attributes
-    ----------
-    done
-        Scenario classes and methods of which a unit was drawn.
-    why
-        Why others were not.
-    """
-
-    def __init__(
-        self, plan: Plan, keys: Iterable[str], draw: Draw, seconds: float, for_more: float
-    ) -> None:
-        self.kinds = {key: kind_of(plan, key) for key in last_of_each_kind_first(plan, keys)}
-        self.draw, self.seconds, self.left, self.for_more = draw, seconds, seconds, for_more
-        self.share = seconds / max(1, len(set(self.kinds.values())))
-        self.done, self.why = set[str](), ""
-        self._has_ended = False
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys of the units."""
-        for key, kind in self.kinds.items():
-            if self._has_ended:
-                return
-            if self.left <= 0:
-                self.why = self.why or OVER
-                return
-            if kind not in self.done or self.seconds - self.left <= self.for_more:
-                yield key
-
-    def ask(self, order: Any) -> Answer | None:
-        """Have an order drawn; None if no further one can be."""
-        try:
-            answer = in_other_process(self.draw, executors.packed(order), order.seconds)
-        except Exception as error:  # the study cannot be sent, the process has ended or hangs
-            self.why = self.why or describe(error) or "it took too long"
-            self._has_ended = True
-            return None
-        self.left -= answer.seconds
-        if answer.found is None:
-            self.why = self.why or answer.why
-        return answer
-
-    @property
-    def unchecked(self) -> list[str]:
-        """Scenario classes and methods of which no unit was drawn."""
-        return [kind for kind in dict.fromkeys(self.kinds.values()) if kind not in self.done]
-
-
 def check_repeatable(
     plan: Plan,
     store: Store,
@@ -181,7 +128,8 @@ def check_repeatable(
     code: LoadedCode | None,
     run_seconds: float,
     block_seconds: Mapping[str, float],
-) -> Repeated:
+    in_full: bool = False,
+) -> Findings:
     """Draw stored blocks again in another process, as many as the time allows.
 
     Scenarios are drawn in another order than by the run, the last first.
@@ -193,64 +141,101 @@ def check_repeatable(
     code
         Code that the process must have loaded; None for no check.
     run_seconds
-        Duration of the run, in seconds; infinite for no limit. The check may take 5% of it, or two
-        seconds if that is more, in processor time for drawing and comparing; the start of the other
-        process and its imports do not count. Further scenarios of a class or method that was drawn
-        again are drawn only within 5% of it, or 0.3 seconds.
+        Duration of the run, in seconds. The check may take 5% of it, or two seconds if that is
+        more, in processor time for drawing and comparing; the start of the other process and its
+        imports do not count. Further scenarios of a class or method that was drawn again are drawn
+        only within 5% of it, or 0.3 seconds.
     block_seconds
         Time for a block, by key.
+    in_full
+        Whether the time of the check has no limit.
     """
-    seconds = max(MIN_SECONDS, PART_OF_RUN * run_seconds)
-    turns = Turns(plan, keys, _drawn_here, seconds, max(MORE_SECONDS, PART_OF_RUN * run_seconds))
-    found: dict[str, list[str]] = {}
-    for key in turns:
-        drawn = _order(plan, store, key, code, turns, block_seconds.get(key, 0.0))
-        if (answer := turns.ask(drawn)) is None:
+    of_run = PART_OF_RUN * run_seconds
+    found = Findings(math.inf if in_full else max(MIN_SECONDS, of_run))
+    for_more = math.inf if in_full else max(MORE_SECONDS, of_run)
+
+    def order_of(key: str, share: float) -> Order:
+        unit, seconds = plan.keys[key], block_seconds.get(key, 0.0)
+        only = plan.only([unit])
+        block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
+        other = ((block + 1) % FIRST_BLOCKS,)  # it shows state that blocks leave behind
+        is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
+        draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
+        if seconds > share and draws_one_by_one:  # each replicate has its own generators
+            n_rows = max(MIN_ROWS, int(plan.block_size * share / seconds))
+            if n_rows < plan.block_size:
+                only = replace(only, block_size=n_rows, full_size=plan.block_size)
+        blocks = (*(other if 2 * seconds < share else ()), block)
+        return Order(_rows_of_block, code, only, found.seconds_left, blocks)
+
+    def compare(key: str, order: Order, drawn: Any) -> bool:
+        number = order.blocks[-1]
+        rows = store.rows_between(key, number, number + 1).slice(0, order.plan.block_size)
+        if drawn is None:  # no finding if every stored replicate failed as well
+            return ERROR in rows.column_names and not rows.column(ERROR).null_count
+        declared = {*NOT_COMPARED, *plan.rules.unrepeatable}
+        differing = different_columns(rows, drawn, rtol={}, usual=0.0).keys() - declared
+        if differing:
+            found.other[key] = sorted(differing)
+        return True
+
+    what = "whether another process draws the same numbers of {}"
+    _draw_in_turns(plan, keys, found, what, order_of, compare, for_more)
+    return found
+
+
+def _draw_in_turns(
+    plan: Plan,
+    keys: Iterable[str],
+    found: Findings,
+    question: str,
+    order_of: Callable[[str, float], Order],
+    take: Callable[[str, Order, Any], bool],
+    for_more: float,
+) -> None:
+    """Draw units in the other process, one of each scenario class and method first.
+
+    Parameters
+    ----------
+    order_of
+        Function of a key, and of the processor time for each class or method.
+    take
+        Function of a key, its order and what was found; it returns whether that is an answer.
+    for_more
+        Processor time within which further scenarios of a class or method are drawn.
+    """
+    kinds = {key: kind_of(plan, key) for key in reversed(list(keys))}
+    first = {kind: key for key, kind in reversed(kinds.items())}
+    unanswered, why, spent = dict.fromkeys(first), "", 0.0
+    share = found.seconds_left / max(1, len(first))
+    for key in dict.fromkeys([*first.values(), *kinds]):
+        kind = kinds[key]
+        if found.seconds_left <= 0:
+            why = why or OVER
+            break
+        if kind not in unanswered and spent > for_more:
+            continue
+        order = order_of(key, share)
+        try:
+            answer = in_other_process(executors.packed(order), order.seconds)
+        except Exception as error:  # the study cannot be sent, the process has ended or hangs
+            why = why or describe(error) or "it took too long"
             break
         began = time.process_time()
-        rows = store.rows_between(key, drawn.block, drawn.block + 1)
-        rows = rows.slice(0, drawn.plan.block_size)
-        all_failed = ERROR in rows.column_names and not rows.column(ERROR).null_count
-        if answer.found is None and not all_failed:
-            continue
-        turns.done.add(turns.kinds[key])
-        names = different_columns(rows, answer.found, rtol={}, usual=0.0) if answer.found else ()
-        turns.left -= time.process_time() - began
-        if differing := [n for n in names if n not in (*NOT_COMPARED, *plan.rules.unrepeatable)]:
-            found[key] = differing
-    return Repeated(found, turns.unchecked, turns.why, turns.left)
+        if take(key, order, answer.found):
+            unanswered.pop(kind, None)
+        seconds = answer.seconds + time.process_time() - began
+        found.seconds_left -= seconds
+        spent += seconds
+        why = why or answer.why
+    if unanswered:
+        found.unchecked.append(f"{question.format(first_few(list(unanswered)))} ({why})")
 
 
 def kind_of(plan: Plan, key: str) -> str:
     drawn = plan.keys[key]
     kind = type(base_scenario(drawn)).__name__
     return f"method {method_of(drawn)} of {kind}" if method_of(drawn) else kind
-
-
-def last_of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
-    """Order keys so that each scenario class and each method comes early, the last ones first."""
-    n_of_kind, order = Counter[str](), dict[str, int]()
-    for key in reversed(list(keys)):
-        n_of_kind[kind_of(plan, key)] += 1
-        order[key] = n_of_kind[kind_of(plan, key)]
-    return sorted(order, key=order.__getitem__)
-
-
-def _order(
-    plan: Plan, store: Store, key: str, code: LoadedCode | None, turns: Turns, block_seconds: float
-) -> _Order:
-    """Choose a block, and how much of it the time allows."""
-    only, share = plan.only([plan.keys[key]]), turns.share
-    block = random.SystemRandom().randrange(min(FIRST_BLOCKS, max(1, store.n_blocks(key))))
-    before = (block + 1) % FIRST_BLOCKS if 2 * block_seconds < share else None
-    unit = plan.keys[key]
-    is_method = isinstance(unit, WorkUnit) and isinstance(unit.method.function, EachReplicate)
-    draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
-    if block_seconds > share and draws_one_by_one:  # each replicate has its own generators
-        n_rows = max(MIN_ROWS, int(plan.block_size * share / block_seconds))
-        if n_rows < plan.block_size:
-            only = replace(only, block_size=n_rows, full_size=plan.block_size)
-    return _Order(code, only, turns.left, block, before)
 
 
 def different_columns(
@@ -324,13 +309,13 @@ _pools: dict[int, Any] = {}
 atexit.register(_pools.clear)  # a pool that lives until Python takes modules apart prints an error
 
 
-def in_other_process(draw: Callable[[bytes], Answer], payload: bytes, seconds: float) -> Answer:
+def in_other_process(payload: bytes, seconds: float) -> Answer:
     """Draw blocks in the other process.
 
     Parameters
     ----------
-    draw
-        Function that reads the payload, whose first item is the code that must be loaded.
+    payload
+        The packed order.
     seconds
         Processor time for it.
 
@@ -347,7 +332,7 @@ def in_other_process(draw: Callable[[bytes], Answer], payload: bytes, seconds: f
                 future = _pool().submit(_imported, payload, tuple(sys.path))
             future.result(START_SECONDS)
             with executors.deaf_to_interrupts():
-                future = _pool().submit(draw, payload)
+                future = _pool().submit(_answered, payload)
             found: Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
         except BaseException as error:
             executors.until_taken(future)
@@ -409,12 +394,12 @@ def processor_time(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def answered(payload: bytes, work: Callable[[Any], Any]) -> Answer:
-    """Do the work of an order within its time; a text or an error says why nothing was found."""
+def _answered(payload: bytes) -> Answer:
+    """Do the work of an order within its time."""
     order, began, found = pickle.loads(payload), time.process_time(), None
     try:
         with single_threaded(), processor_time(order.seconds):
-            found = work(order)
+            found = order.work(order)
     except BlockTimeoutError:
         found = OVER
     except BaseException as error:  # the run itself reports failures
@@ -423,17 +408,12 @@ def answered(payload: bytes, work: Callable[[Any], Any]) -> Answer:
     return Answer(None, seconds, found) if isinstance(found, str) else Answer(found, seconds)
 
 
-def _drawn_here(payload: bytes) -> Answer:
-    return answered(payload, _rows_of_block)
-
-
-def _rows_of_block(order: _Order) -> pa.Table | str:
+def _rows_of_block(order: Order) -> pa.Table | str:
     (scenario,), plan = order.plan.keys.values(), order.plan
-    for number in (order.before, order.block):
-        if number is not None:
-            block = draw_block(plan, scenario, number)
+    for number in order.blocks:
+        block = draw_block(plan, scenario, number)
     if limit_new_pools():  # a library that was loaded has used several threads
-        block = draw_block(plan, scenario, order.block)
+        block = draw_block(plan, scenario, order.blocks[-1])
     if block.n_failed == plan.block_size:
         return f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}"
     return block_table(plan, [block])
@@ -443,109 +423,61 @@ def _rows_of_block(order: _Order) -> pa.Table | str:
 N_BLOCKS, MIN_PILOT_ROWS = 20, 20
 PILOT_BLOCK = 1 << 40  # no run has so many blocks
 LEVEL = 1e-6  # for all columns together; false alarms may be ten times as frequent
-PART = 0.1  # of its time, if the order of stored replicates shows nothing
-MAX_Z = 3.0  # of products of neighbouring ranks, above which the pilot takes its full time
-
-
-class Pilot(NamedTuple):
-    """What the pilot found, and what it could not see.
-
-    Attributes
-    ----------
-    spreads
-        Columns whose block means contradict independent replicates.
-    least
-        Least spread of a number that a block's replicates share which would have been found with
-        probability one half, in units of a replicate's spread; 0 if nothing was tested.
-    unseen
-        Columns that could not be tested, each with the reason.
-    unchecked
-        Scenario classes or methods of which no pilot was drawn.
-    why
-        Why not.
-    """
-
-    spreads: Sequence[Spread] = ()
-    least: float = 0.0
-    unseen: Sequence[str] = ()
-    unchecked: Sequence[str] = ()
-    why: str = ""
-
-
-class _PilotOrder(NamedTuple):
-    """A unit to draw within a processor time, of which the blocks may take a part."""
-
-    code: LoadedCode | None
-    plan: Plan
-    seconds: float
-    part: float
-
-
-class _Found(NamedTuple):
-    """Column, ratio and p-value of each test; columns without a test; rows of each block."""
-
-    tests: Sequence[tuple[str, float, float]]
-    unseen: Sequence[str]
-    n_rows: int
 
 
 def draw_pilot(
     plan: Plan,
     store: Store,
     keys: Iterable[str],
+    found: Findings,
     *,
     code: LoadedCode | None,
     run_seconds: float,
-    seconds: float,
-) -> Pilot:
-    """Draw a pilot of the units that have fewer than five blocks.
+) -> None:
+    """Draw a pilot of the units that have fewer than five blocks, in the time that is left.
 
     Parameters
     ----------
     keys
         Keys of scenarios (or scenarios and methods) whose first block is stored.
+    found
+        Findings, to which those of the pilot are added.
     code
         Code that the process must have loaded; None for no check.
     run_seconds
-        Duration of the run, in seconds.
-    seconds
-        Processor time that the pilot may take; infinite for no limit. Further scenarios of a class
-        or method are drawn only within 5% of the run.
+        Duration of the run, in seconds. Further scenarios of a class or method are drawn only
+        within 5% of it.
     """
     short = [
         key
         for key in keys
         if store.n_blocks(key) < MIN_BLOCKS and not is_deterministic(plan.keys[key])
     ]
-    for_more = seconds if math.isinf(seconds) else PART_OF_RUN * run_seconds
-    turns = Turns(plan, short, _tests_here, seconds, for_more)
-    unseen = dict[str, None]()
     tests: list[tuple[Spread, float]] = []
     sizes: list[int] = []
-    for key in turns:
-        part = 1.0 if _is_in_order(plan, store, key) else PART
-        only, limit = plan.only([plan.keys[key]]), min(turns.share, turns.left)
-        if (answer := turns.ask(_PilotOrder(code, only, limit, part))) is None:
-            break
-        if answer.found is not None:
-            turns.done.add(turns.kinds[key])
-            found: _Found = answer.found
-            sizes.append(found.n_rows // plan.rules.group_size)
-            tests += [(Spread(key, name, ratio), p) for name, ratio, p in found.tests]
-            unseen |= dict.fromkeys(found.unseen)
-    spreads = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
-    least = least_spread(min(sizes), len(tests)) if tests else 0.0
-    return Pilot(spreads, least, tuple(unseen), turns.unchecked, turns.why)
+
+    def order_of(key: str, share: float) -> Order:
+        seconds = min(share, found.seconds_left)
+        return Order(_tests_of_unit, code, plan.only([plan.keys[key]]), seconds)
+
+    def take(key: str, _order: Order, drawn: Any) -> bool:
+        if drawn is not None:
+            tested, unseen, n_rows = drawn
+            tests.extend((Spread(key, name, ratio), p_value) for name, ratio, p_value in tested)
+            found.unseen.update(dict.fromkeys(unseen))
+            sizes.append(n_rows // plan.rules.group_size)
+        return drawn is not None
+
+    what = "whether replicates of {} depend on each other"
+    _draw_in_turns(plan, short, found, what, order_of, take, PART_OF_RUN * run_seconds)
+    found.spreads = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
+    found.least = least_spread(min(sizes), len(tests)) if tests else 0.0
 
 
-def least_rows(plan: Plan) -> int:
-    """The replicates of the smallest block: 20 in whole groups, or the study's block size."""
-    group = plan.rules.group_size
-    return min(plan.block_size, math.ceil(MIN_PILOT_ROWS / group) * group)
+def pilot_size(plan: Plan, row_seconds: float, seconds: float) -> int | None:
+    """Choose the replicates of a block: all of the study's, or a multiple of the smallest block.
 
-
-def pilot_size(plan: Plan, row_seconds: float, seconds: float, most_seconds: float) -> int | None:
-    """Choose the replicates of a block: a multiple of the group size, and of 20 if it can.
+    They take half of the time if possible, since later blocks may be slower than the first.
 
     Parameters
     ----------
@@ -553,22 +485,22 @@ def pilot_size(plan: Plan, row_seconds: float, seconds: float, most_seconds: flo
         Time for a replicate.
     seconds
         Time for the pilot.
-    most_seconds
-        Time for the smallest pilot.
 
     Returns
     -------
     int or None
         From `least_rows` to the study's block size; None without the time.
     """
-    full, of_all = plan.block_size, N_BLOCKS * row_seconds
+    of_one, least = N_BLOCKS * row_seconds, least_rows(plan)
+    if 2 * of_one * plan.block_size <= seconds:
+        return plan.block_size
+    whole = int(seconds / (2 * of_one)) // least * least
+    return whole or (least if of_one * least <= seconds else None)
 
-    def allowed(time: float) -> int:
-        return full if of_all * full <= time else int(time / of_all)
 
-    unit, least = math.lcm(plan.rules.group_size, MIN_PILOT_ROWS), least_rows(plan)
-    size = allowed(seconds) // unit * unit
-    return size or (least if allowed(most_seconds) >= least else None)
+def least_rows(plan: Plan) -> int:
+    """The replicates of the smallest block: at least 20 in whole groups, or all of the study's."""
+    return min(plan.block_size, math.lcm(plan.rules.group_size, MIN_PILOT_ROWS))
 
 
 def least_spread(n_rows: int, n_tests: int) -> float:
@@ -585,71 +517,26 @@ def least_spread(n_rows: int, n_tests: int) -> float:
     return float(np.sqrt(max(ratio - 1, 0.0) / n_rows))
 
 
-def _is_in_order(plan: Plan, store: Store, key: str) -> bool:
-    """Whether neighbouring replicates are alike, or unlike: then the pilot takes its full time."""
-    names = sorted(plan.columns_read)
-    table = store.read(key, store.n_blocks(key) * plan.block_size, names)
-    return any(abs(neighbours(values)) > MAX_Z for _, values in tested_columns(plan, table))
-
-
-def neighbours(values: np.ndarray) -> float:
-    """Compute the mean product of neighbouring standard ranks, in units of its error."""
-    ranks = ranks_of(values)
-    spread = ranks.std()
-    if len(values) < 2 or not spread:
-        return 0.0
-    scores = (ranks - ranks.mean()) / spread
-    return float((scores[1:] * scores[:-1]).sum() / np.sqrt(len(values) - 1))
-
-
 # ---------------------------------------------------------------- in the other process
-def _tests_here(payload: bytes) -> Answer:
-    return answered(payload, _tests_of_unit)
-
-
-def _tests_of_unit(order: _PilotOrder) -> _Found | str:
+def _tests_of_unit(order: Order) -> tuple[list[tuple[str, float, float]], list[str], int] | str:
+    """Column, ratio and p-value of each test; columns without a test; rows of each block."""
     (scenario,), plan = order.plan.keys.values(), order.plan
     began, few = time.process_time(), replace(plan, block_size=least_rows(plan))
-    try:
-        draw_block(few, scenario, PILOT_BLOCK - 1)  # loads and compiles what it needs
-        loaded, clock = time.process_time(), time.perf_counter()
-        draw_block(few, scenario, PILOT_BLOCK - 2)
-        spent = (time.process_time() - loaded) or time.perf_counter() - clock  # if it is coarse
-        left = order.seconds - (loaded - began)
-        size = pilot_size(plan, spent / few.block_size, order.part * left, left)
-        if size is None:
-            return OVER
-        few = replace(plan, block_size=size)
-        blocks = [draw_block(few, scenario, PILOT_BLOCK + at) for at in range(N_BLOCKS)]
-    except BlockTimeoutError:
-        raise
-    except BaseException as error:  # a block of another size may be a mistake in the study
-        return f"drawing a block of {few.block_size} failed: {describe(error)}"
-    tests, unseen = list[tuple[str, float, float]](), list[str]()
-    for name, values, why_not in _columns(few, block_table(few, blocks)):
-        ratio, p_value = block_spread(values.reshape(N_BLOCKS, -1)) if not why_not else (1.0, 1.0)
-        if why_not or (ratio, p_value) == (1.0, 1.0):
-            unseen.append(f"{name} ({why_not or _why_not(values)})")
-        else:
-            tests.append((name, ratio, p_value))
-    return _Found(tests, unseen, size)
-
-
-def _columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray, str]]:
-    """Yield the numeric columns that measures read, and those that cannot be tested."""
+    draw_block(few, scenario, PILOT_BLOCK - 1)  # loads and compiles what it needs
+    loaded, clock = time.process_time(), time.perf_counter()
+    draw_block(few, scenario, PILOT_BLOCK - 2)
+    spent = (time.process_time() - loaded) or time.perf_counter() - clock  # if it is coarse
+    size = pilot_size(plan, spent / few.block_size, order.seconds - (loaded - began))
+    if size is None:
+        return OVER
+    few = replace(plan, block_size=size)
+    blocks = [draw_block(few, scenario, PILOT_BLOCK + at) for at in range(N_BLOCKS)]
+    table = block_table(few, blocks)
     read = table.select([name for name in table.column_names if name in plan.columns_read])
-    seen = set()
-    for name, values in tested_columns(plan, read):
-        seen.add(name)
-        yield name, values, ""
-    for name in read.column_names:
-        if name not in seen and not pa.types.is_string(read.column(name).type):
-            yield name, np.zeros(0), "missing or infinite values"
-
-
-def _why_not(values: np.ndarray) -> str:
-    """Say why block means of a column show nothing."""
-    levels, counts = np.unique(values, return_counts=True)
-    if len(levels) < 2:
-        return f"always {levels[0]:g}"
-    return f"share of {counts.min() / len(values):.2g}" if len(levels) == 2 else "rare values"
+    tests = [
+        (name, *block_spread(values.reshape(N_BLOCKS, -1)))
+        for name, values in tested_columns(few, read)
+    ]
+    tests = [test for test in tests if test[1:] != (1.0, 1.0)]  # constant or rare values
+    numeric = {name for name in read.column_names if not pa.types.is_string(read[name].type)}
+    return tests, sorted(numeric.difference(name for name, *_ in tests)), size

@@ -30,6 +30,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import counted_errors, failed_replicates
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
+from simstudy.store.run_records import BlockTimings
 
 PART_OF_DONE = 8  # divisor: consecutive blocks of a scenario are an eighth of its earlier ones
 MAX_CONSECUTIVE = 1 << 10  # upper limit of consecutive blocks of a scenario
@@ -171,11 +172,6 @@ def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) 
     return BlockSet(plan, failed)
 
 
-def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
-    """Count the stored replicates that failed, by key."""
-    return {key: len(failed_replicates(plan, store, key, n_blocks[key])) for key in plan.keys}
-
-
 def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:
     """List the blocks of a lost task that are not stored."""
     store.scan()
@@ -185,35 +181,37 @@ def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> 
 
 
 # ---------------------------------------------------------------- shares
-def first_shards(plan: Plan, n_shards: int) -> dict[str, int]:
-    """Choose the share of the first block, counted from 0, by key; later blocks take turns.
+def shard_of_each(
+    plan: Plan, chosen: Mapping[str, np.ndarray], n_shards: int
+) -> dict[str, np.ndarray]:
+    """Choose the share of each block, counted from 1, by key.
 
-    The first shares of scenarios are spread evenly, so that numbers of blocks differ between shares
-    by at most one per scenario. All methods of a block are in one share. The choice does not depend
-    on the stored blocks, so that shares may start at any time.
+    The first shares of scenarios are spread evenly, and later blocks take turns, so that numbers of
+    blocks differ between shares by at most one per scenario. All methods of a block are in one
+    share. The choice does not depend on the stored blocks, so that shares may start at any time.
     """
     families = group_by_dataset(plan, plan.keys)
-    return {
+    starts = {
         key: at * n_shards // len(families) for at, family in enumerate(families) for key in family
+    }
+    return {
+        key: (np.arange(len(which)) + starts[key]) % n_shards + 1 for key, which in chosen.items()
     }
 
 
 def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[int]:
     """Count the blocks of each share."""
-    starts, found = first_shards(plan, n_shards), Counter[int]()
-    for key, which in blocks.chosen.items():
-        whose = (np.flatnonzero(which) + starts[key]) % n_shards
-        found += Counter(dict(enumerate(np.bincount(whose).tolist(), start=1)))
+    found = Counter[int]()
+    for key, shards in shard_of_each(plan, blocks.chosen, n_shards).items():
+        found += Counter(dict(enumerate(np.bincount(shards[blocks.chosen[key]]).tolist())))
     return found
 
 
 def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
     """Choose the blocks of share `i` of `n`."""
     index, n_shards = shard
-    starts, chosen = first_shards(plan, n_shards), {}
-    for key, which in blocks.chosen.items():
-        is_own = (np.arange(len(which)) + starts[key]) % n_shards == index - 1
-        chosen[key] = which & is_own
+    shards = shard_of_each(plan, blocks.chosen, n_shards)
+    chosen = {key: which & (shards[key] == index) for key, which in blocks.chosen.items()}
     return BlockSet(plan, chosen)
 
 
@@ -263,10 +261,8 @@ class TaskResult(NamedTuple):
     ----------
     done
         Key and number of each block.
-    draw_seconds
-        Time for each block, without the time for its data if a method analyses them.
-    data_seconds
-        Time for each block's data; 0 if they were in the cache.
+    timings
+        Time for each block.
     failed_each
         Failed replicates of each block.
     n_bytes
@@ -278,15 +274,18 @@ class TaskResult(NamedTuple):
     """
 
     done: tuple[tuple[str, int], ...]
-    seconds: float
-    n_failed: int
-    first_failure: tuple[Address, str] | None
-    draw_seconds: tuple[float, ...]
-    data_seconds: tuple[float, ...]
-    failed_each: tuple[int, ...] = ()
+    timings: tuple[BlockTimings, ...]
+    failed_each: tuple[int, ...]
+    first_failure: tuple[Address, str] | None = None
+    seconds: float = 0.0
     n_bytes: int = 0
     files: tuple[str, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def n_failed(self) -> int:
+        """Failed replicates of all blocks."""
+        return sum(self.failed_each)
 
 
 MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
@@ -300,17 +299,17 @@ def draw_task(task: Task) -> TaskResult:
     limit_new_pools()
     for _ in range(MAX_DRAWS):
         datasets = DatasetCache()
-        blocks, on_drawing, on_data, warnings = [], [], [], []
+        blocks, timings, warnings = [], [], []
         for scenario, number, key in task.blocks:
             start, before = time.perf_counter(), datasets.seconds
             context = BlockContext.of_block(plan, number)
             blocks.append(draw_block(plan, scenario, number, datasets, context, limit))
-            on_data.append(datasets.seconds - before)
-            on_drawing.append(time.perf_counter() - start - on_data[-1])
+            on_data = datasets.seconds - before
+            timings.append(BlockTimings(1, time.perf_counter() - start - on_data, on_data))
             warnings += [(key, kind) for kind in context.rng_events or ()]
         if not limit_new_pools():  # otherwise a library that was loaded has used several threads
             break
-    result = _write(task, blocks, on_drawing, on_data)
+    result = _write(task, blocks, timings)
     return result._replace(seconds=time.perf_counter() - begun, warnings=tuple(warnings))
 
 
@@ -326,32 +325,24 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
         failed_block(task.plan, each.scenario, each.block, reason, machine=machine)
         for each in task.blocks
     ]
-    nothing = [0.0] * len(blocks)
-    return _write(task, blocks, nothing, nothing)
+    return _write(task, blocks, [BlockTimings(1)] * len(blocks))
 
 
-def _write(
-    task: Task, blocks: Sequence[Block], on_drawing: Sequence[float], on_data: Sequence[float]
-) -> TaskResult:
+def _write(task: Task, blocks: Sequence[Block], timings: Sequence[BlockTimings]) -> TaskResult:
     """Write blocks to a file; those that failed by the machine's fault go to a second file."""
     files, n_bytes = [], 0
     for by_machine in (False, True):
         some = [block for block in blocks if block.machine == by_machine]
         if some:
-            name, size = _write_file(
-                task, some, RETRY_GENERATION if by_machine else task.generation
-            )
+            generation = RETRY_GENERATION if by_machine else task.generation
+            name, size = _write_file(task, some, generation)
             files.append(name)
             n_bytes += size
-    n_failed = sum(block.n_failed for block in blocks)
     return TaskResult(
         done=tuple((block.key, block.number) for block in blocks),
-        seconds=0.0,
-        n_failed=n_failed,
-        first_failure=_first_failure(task, blocks) if n_failed else None,
-        draw_seconds=tuple(on_drawing),
-        data_seconds=tuple(on_data),
+        timings=tuple(timings),
         failed_each=tuple(block.n_failed for block in blocks),
+        first_failure=_first_failure(task, blocks),
         n_bytes=n_bytes,
         files=tuple(files),
     )

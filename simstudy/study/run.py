@@ -103,11 +103,11 @@ def _draw(
     sizes = dict.fromkeys(plan.keys, options.size)
     try:
         if options.retry:
-            loop.redraw_failures(plan.unit_sizes(sizes))
+            loop.redraw(plan.unit_sizes(sizes))
         if options.redraw:
             units = plan.work_units.keys.items()
             anew = [key for key, unit in units if {True, method_of(unit)} & {*options.redraw}]
-            loop.draw_again(plan.unit_sizes(sizes), anew)
+            loop.redraw(plan.unit_sizes(sizes), anew)
         loop.draw(plan.unit_sizes(sizes), options.share)
         grown, targets = sizes, options.targets(study)
         while targets:

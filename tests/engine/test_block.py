@@ -13,13 +13,6 @@ from simstudy.errors import StudyError, describe
 from tests.factories import SIZE, X, giving, plan_of, stored
 
 
-def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded():
-    plan, scenario = plan_of(), giving({"x": X[:-1]})
-    with pytest.raises(StudyError, match=r": column 'x' has shape \(5,\)") as refusal:
-        draw_block(plan, scenario, 0)
-    assert str(refusal.value).startswith(f"{scenario!r}: ")
-
-
 def test_a_scenario_that_changes_itself_is_refused():
     scenario = giving(lambda streams, n_rep: object.__setattr__(scenario, "k", 2.0))
     with pytest.raises(StudyError) as refusal:

@@ -142,13 +142,6 @@ def run_of(columns, *, n_blocks=4, **changes):
     return study.run(n_blocks * SIZE, **INLINE)
 
 
-def test_one_value_for_a_block_that_differs_between_blocks_is_told():
-    """`x.mean()` for `x.mean(axis=1)`: all replicates of a block share it."""
-    made = run_of(lambda x: {"e": x.mean()}, n_blocks=40, measures=[mean("e")])
-    told = made.outcome.warnings
-    assert any("block means of e vary" in text for text in told), told
-
-
 def test_one_value_for_all_replicates_is_that_of_each():
     made = run_of(lambda x: {"truth": 3.0, "kind": "normal", "x": x[:, 0]}, measures=[mean("x")])
     assert made.replicates["truth"].eq(3.0).all()

@@ -259,25 +259,23 @@ def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address
         run(mean_study(), tmp_path / "b", workers)
 
 
-def test_a_scheduler_that_dies_while_it_sends_a_result_is_lost():
-    class Sending:
-        status = "finished"
+def reset():
+    raise OSError("CommClosedError: connection reset by peer")
 
-        def result(self):
-            raise OSError("CommClosedError: connection reset by peer")
 
+@pytest.mark.parametrize(
+    "future",
+    [
+        SimpleNamespace(status="finished", result=reset),
+        SimpleNamespace(status="error", exception=lambda: TimeoutError("no answer in 30 s")),
+    ],
+    ids=["while it sends a result", "time out"],
+)
+def test_a_scheduler_that_dies_is_lost(future):
     executor = object.__new__(dask.Dask)
     executor._client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://away"))
     with pytest.raises(SchedulerLostError, match="tcp://away no longer answers"):
-        executor._result(Sending(), task=None)
-
-
-def test_a_time_out_of_the_cluster_is_a_lost_scheduler():
-    late = SimpleNamespace(status="error", exception=lambda: TimeoutError("no answer in 30 s"))
-    executor = object.__new__(dask.Dask)
-    executor._client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://away"))
-    with pytest.raises(SchedulerLostError, match="tcp://away no longer answers"):
-        executor._result(late, task=None)
+        executor._result(future, task=None)
 
 
 def test_a_scheduler_that_dies_is_one_line_and_the_run_goes_on_elsewhere(tmp_path):

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from simstudy import Rules, Study, grid
-from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import bias, coverage
 
@@ -38,12 +37,6 @@ def handed_through(x, truth):
     return average(x) | {"truth": truth}
 
 
-def middle(x):
-    if x[0] > 2:
-        raise ValueError("too large")
-    return {"estimate": np.median(x), "se": len(x) ** -0.5}
-
-
 MEASURES = [
     bias("estimate", "truth"),
     coverage(estimate="estimate", se="se", truth="truth"),
@@ -68,12 +61,6 @@ def test_the_drawn_truth_is_that_which_a_method_would_hand_through():
     assert abs(mine.row("coverage", n_obs=9)["estimate"] - 0.95) < 0.1
     far = mine.row("far", n_obs=4)["estimate"]
     assert far == pytest.approx(mine.values("estimate", n_obs=4).mean() - 8.0)
-
-
-def test_a_method_of_one_replicate_fails_alone():
-    result = study(median=each_replicate(middle)).run(150, n_jobs=1)
-    assert result.row("bias", n_obs=4)["n_failed"] > 0
-    assert set(result.failures["error"]) == {"ValueError: too large"}
 
 
 @pytest.mark.parametrize("name", ["x", "table", "thruth"])

@@ -5,8 +5,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
-import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
@@ -39,15 +37,12 @@ def test_what_cannot_be_sent_is_said_with_what_will_do(task):
 
 CACHES = """
 import functools
-import threading
 import types
-import weakref
 from dataclasses import dataclass
 
 from simstudy import Study, grid
 from simstudy.measures import bias
 
-LOCAL, WEAK, LOCK = threading.local(), weakref.WeakKeyDictionary(), threading.Lock()
 TABLE = types.MappingProxyType({"c": 1.0})
 
 
@@ -93,10 +88,8 @@ class Trial:
 
 
 def average(x):
-    with LOCK:
-        LOCAL.c = getattr(LOCAL, "c", TABLE["c"])
-        WEAK[fibonacci] = fibonacci(9)
-    return {"b": x.mean() * LOCAL.c * kind_of(1.0) + kind_of(2) * Dispatching().kind_of(2)}
+    scale = TABLE["c"] * kind_of(1.0)
+    return {"b": x.mean() * scale + kind_of(2) * Dispatching().kind_of(fibonacci(9))}
 
 
 if __name__ == "__main__":
@@ -123,30 +116,24 @@ def of_a_module(n):
     return n
 
 
-def test_caches_and_locks_are_sent_empty():
+def test_caches_are_sent_empty():
     mine = functools.lru_cache(maxsize=3)(lambda n: n)
     mine(1)
-    local = threading.local()
-    local.c = 1
-    weak = weakref.WeakKeyDictionary({of_a_module: 1})
-    sent = (mine, of_a_module, local, weak, threading.RLock())
-    cached, same, empty, nothing, lock = pickle.loads(packed(sent))
+    cached, same = pickle.loads(packed((mine, of_a_module)))
     assert same is of_a_module
     assert (cached(2), cached.cache_info()[:3]) == (2, (0, 1, 3))
-    assert (vars(empty), len(nothing)) == ({}, 0)
-    assert lock.acquire(blocking=False)
 
 
-def test_what_cannot_be_loaded_is_said():
-    said = r"workers cannot load the study \(UnpicklingError: .* Run again, or use backend=threads"
-    with pytest.raises(UnreadableTaskError, match=said):
-        draw_packed(b"no task")
-
-
-def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"no task", r"UnpicklingError: .* Run again, or use backend=threads"),
+        (b"cno_such_module\nStudy\n.", r"no_such_module.*searched in /first/of/all"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_with_where_modules_were_searched(sent, said, monkeypatch):
     monkeypatch.setattr(sys, "path", ["/first/of/all", *sys.path])
-    sent = b"cno_such_module\nStudy\n."  # a pickle of a class
-    with pytest.raises(UnreadableTaskError, match=r"no_such_module.*searched in /first/of/all"):
+    with pytest.raises(UnreadableTaskError, match=rf"workers cannot load the study \(.*{said}"):
         draw_packed(sent)
 
 

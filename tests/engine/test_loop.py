@@ -148,8 +148,8 @@ def test_with_a_time_limit_every_block_is_drawn_where_it_can_be_ended(monkeypatc
 
 # ---------------------------------------------------------------- the size of a task
 def result_of(n_blocks, seconds, n_bytes=0):
-    done, nothing = tuple(("a", block) for block in range(n_blocks)), (0.0,) * n_blocks
-    return TaskResult(done, seconds, 0, None, nothing, nothing, n_bytes=n_bytes)
+    done = tuple(("a", block) for block in range(n_blocks))
+    return TaskResult(done, (), (), seconds=seconds, n_bytes=n_bytes)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What another process draws otherwise is found, whatever made it so, and nothing else is."""
 
-import gc
 import itertools
 import json
 import math
@@ -9,7 +8,6 @@ import random
 import subprocess
 import sys
 import time
-import warnings
 import zlib
 from dataclasses import dataclass, replace
 
@@ -19,7 +17,6 @@ import pytest
 
 from simstudy import publish, seeded_globals
 from simstudy.engine import executors, graceful_stop, loop, second_draw
-from simstudy.engine.graceful_stop import is_worker
 from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
@@ -114,13 +111,6 @@ def test_numbers_that_come_from_streams_give_no_word():
     assert noticed(seeded_by_a_stream)[1].outcome.warnings == []
 
 
-def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
-    for method in (fresh, global_numpy):
-        _, run = noticed(method)
-        (said,) = [text for text in run.outcome.warnings if text.startswith("generators other")]
-        assert "in tests.engine.test_repeat" in said
-
-
 def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
     scenarios = [Sample(2), Sample(3)]
     _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
@@ -165,22 +155,21 @@ def test_a_method_that_takes_too_long_is_named_and_the_others_are_checked(monkey
     assert "method busy_for_seconds of Sample (its time was over)" in text
 
 
-def fails_in_a_process_without(number):
+@pytest.mark.parametrize("n_blocks", [1, 9])
+@pytest.mark.parametrize("error", [ValueError("no licence in this process"), SystemExit("no li")])
+def test_a_method_that_fails_there_is_not_checked_and_the_others_are(error, n_blocks):
+    here = os.getpid()
+
     def licensed(x):
-        if os.getpid() != number:
-            raise ValueError("no licence in this process")
+        if os.getpid() != here:
+            raise error
         return {"e": x.mean()}
 
-    return licensed
-
-
-def test_a_method_that_fails_there_is_not_checked():
-    for n_blocks in (1, 9):
-        said, run = noticed(fails_in_a_process_without(os.getpid()), n_rep=n_blocks * SIZE)
-        assert said == []
-        (text,) = checked(run)
-        assert "(drawing failed there: " in text
-        assert "no licence in this process" in text
+    said, run = noticed(licensed, clock, n_rep=n_blocks * SIZE)
+    assert [text.split(" of ")[0] for text in said] == ["method clock"]
+    (text,) = checked(run)
+    assert "method licensed of Sample (drawing failed there: " in text
+    assert "no li" in text
 
 
 @dataclass(frozen=True)
@@ -206,17 +195,6 @@ def test_a_few_replicates_are_enough_where_each_has_its_own_generator(monkeypatc
     said, run = noticed(slow_and_right, slow_clock, scenarios=[OneByOne()], n_rep=30, size=30)
     assert [text.split(" of ")[0] for text in said] == ["method slow_clock"]
     assert checked(run) == []
-
-
-def test_a_failure_there_does_not_end_the_check():
-    def only_here(x):
-        if is_worker():
-            raise SystemExit
-        return {"e": x.mean()}
-
-    said, run = noticed(clock, only_here)
-    assert [text.split(" of ")[0] for text in said] == ["method clock"]
-    assert checked(run) == [] or "only_here" in checked(run)[0]
 
 
 REMEMBERED = {}
@@ -287,13 +265,6 @@ def test_a_process_leaves_nothing_open_that_python_warns_of():
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", STRICT]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_run_leaves_nothing_open(tmp_path, recwarn):
-    warnings.simplefilter("always", ResourceWarning)
-    noticed(plain, out=tmp_path)
-    gc.collect()
-    assert [each for each in recwarn if each.category is ResourceWarning] == []
 
 
 @pytest.mark.parametrize("of_workers", [None, "0", "1", "7"])
@@ -411,40 +382,30 @@ def test_no_difference_is_made_by_chunks_slices_or_the_bits_of_nan():
         assert not differ(one, pa.array([1.0, math.nan, 3.0]))
 
 
-@pytest.mark.parametrize(("for_more", "n_drawn"), [(30.0, 3), (0.0, 1)])
+@pytest.mark.parametrize(
+    ("for_more", "there", "here", "n_drawn"),
+    [(30.0, 1.0, 0.0, 3), (0.0, 1.0, 0.0, 1), (0.01, 0.0, 0.05, 1)],
+)
 def test_further_scenarios_of_a_method_are_drawn_again_within_their_own_time(
-    for_more, n_drawn, monkeypatch
+    for_more, there, here, n_drawn, monkeypatch
 ):
-    drawn = []
+    """Reading and comparing count as well."""
+    given = []
 
-    def redrawn(draw, payload, seconds):
-        drawn.append(seconds)
-        return second_draw.Answer({}, 1.0)
-
-    monkeypatch.setattr(second_draw, "in_other_process", redrawn)
-    monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
-    monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
-    said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
-    np.testing.assert_allclose(drawn, [30.0, 29.0, 28.0][:n_drawn], atol=0.5)
-    assert said == [], "one scenario of each method was drawn again"
-
-
-def test_reading_and_comparing_count_as_the_check_s_time(monkeypatch):
-    drawn = []
-
-    def redrawn(draw, payload, seconds):
-        drawn.append(seconds)
-        return second_draw.Answer({"x": []}, 0.0)
+    def redrawn(payload, seconds):
+        given.append(seconds)
+        return second_draw.Answer("rows", there)
 
     def compared(*_, **__):
-        end = time.process_time() + 0.05
+        end = time.process_time() + here
         while time.process_time() < end:
             pass
         return {}
 
     monkeypatch.setattr(second_draw, "in_other_process", redrawn)
     monkeypatch.setattr(second_draw, "different_columns", compared)
-    monkeypatch.setattr(second_draw, "MORE_SECONDS", 0.01)
+    monkeypatch.setattr(second_draw, "MORE_SECONDS", for_more)
     monkeypatch.setattr(second_draw, "PART_OF_RUN", 0.0)
-    noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
-    assert len(drawn) == 1
+    said, _ = noticed(plain, scenarios=[Sample(n) for n in (2, 3, 4)])
+    np.testing.assert_allclose(given, [30.0, 29.0, 28.0][:n_drawn], atol=0.5)
+    assert said == [], "one scenario of each method was drawn again"

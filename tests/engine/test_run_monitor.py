@@ -12,7 +12,6 @@ import pytest
 from simstudy.engine import run_monitor
 from simstudy.engine.block import Address
 from simstudy.engine.run_monitor import RunMonitor
-from simstudy.engine.tasks import TaskResult
 from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
 from simstudy.output.folder import publish
@@ -75,10 +74,6 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
 
 
 # ---------------------------------------------------------------- constants, signs of life
-def result_of(seconds):
-    return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,), (0,))
-
-
 def test_a_kind_of_warning_is_shown_once_and_kept_for_each_scenario(monkeypatch):
     notes = Notes()
     monitor = RunMonitor(plan_of(), notes)

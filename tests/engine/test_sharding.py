@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstudy.engine.tasks import first_shards
+from simstudy.engine.tasks import shard_of_each
 from simstudy.store.files import Folder
 from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
@@ -17,15 +17,15 @@ ANALYSED = study_with_methods().plan().work_units
 
 def share_of_each(n_shares, n_blocks, plan=PLAN):
     """By key, the share of each block."""
-    starts = first_shards(plan, n_shares)
-    return {key: (np.arange(n_blocks) + start) % n_shares for key, start in starts.items()}
+    chosen = dict.fromkeys(plan.keys, np.ones(n_blocks, dtype=bool))
+    return shard_of_each(plan, chosen, n_shares)
 
 
 @pytest.mark.parametrize("n_shares", [1, 2, 3, 4, 5, 6, 9, 10, 12])
 def test_shares_of_equal_blocks_are_of_one_size_and_mix_all_scenarios(n_shares):
     for n_blocks in (1, 2, 5, n_shares, 3 * n_shares):
         found = share_of_each(n_shares, n_blocks)
-        sizes = np.bincount(np.concatenate(list(found.values())), minlength=n_shares)
+        sizes = np.bincount(np.concatenate(list(found.values())), minlength=n_shares + 1)[1:]
         assert np.ptp(sizes) <= 1
         for shares in found.values():
             assert len(set(shares)) == min(n_shares, n_blocks)

@@ -91,12 +91,6 @@ def test_a_rule_says_it_without_a_filter(how, scenario):
     assert study(Pairs(), quiet).run(N_REP, seed=1, **how).n_failed == 0
 
 
-def test_without_filters_a_warning_is_kept_and_the_replicate_too():
-    result = study(Pairs(), fit).run(N_REP, seed=1, **INLINE)
-    assert result.n_failed == 0
-    assert result.warnings["replicates"].sum() > 20
-
-
 def test_the_filters_of_the_process_are_as_before():
     before = list(warnings.filters), warnings.showwarning
     strict = study(OnePair(), quiet, warnings_as_failures=NotConverged)

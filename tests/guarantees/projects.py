@@ -172,8 +172,8 @@ def serve() -> None:
     from simstudy.engine import loop, second_draw
     from tests.factories import mean_study
 
-    loop.check_repeatable = lambda *_, **__: second_draw.Repeated({})  # no other process
-    loop.draw_pilot = lambda *_, **__: second_draw.Pilot()
+    loop.check_repeatable = lambda *_, **__: second_draw.Findings()  # no other process
+    loop.draw_pilot = lambda *_, **__: None
     with contextlib.suppress(ImportError):
         import numba  # noqa: F401
     mean_study().run(50, backend="inline", n_jobs=1)  # imports what a run does, once for all
