@@ -131,11 +131,6 @@ class RunProvenance:
     unread: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
 
-    @property
-    def generators(self) -> tuple[str, ...]:
-        """Places where the study's code uses random generators other than `streams`."""
-        return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
-
     @cached_property
     def expected(self) -> LoadedCode:
         """The code that workers must have loaded."""

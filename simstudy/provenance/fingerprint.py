@@ -95,9 +95,6 @@ class Trace:
         Functions with a cache of their results.
     tokens
         Texts of the traced parts, with their values.
-    generators
-        Random generators other than streams in the project's code, such as
-        `np.random.default_rng in trial`.
     words
         Attributes, global names and strings in the code.
     """
@@ -108,7 +105,6 @@ class Trace:
     compiled: tuple[Any, ...]
     cached: tuple[Any, ...]
     tokens: tuple[str, ...]
-    generators: tuple[str, ...] = ()
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
@@ -203,10 +199,8 @@ class Walk:
         self.names: dict[Key, None] = {}
         self.compiled: dict[int, Any] = {}
         self.cached: dict[int, Any] = {}
-        self.generators: dict[str, str] = {}  # module of the generator, by its place in the code
         self._modules: set[str] = set()  # modules of the project with code that was reached
         self._tops: set[str] = set()  # packages that `_library` has seen
-        self._seeded: set[str] = set()  # modules whose global generator the code seeds
         self._deferred: list[tuple[Key, str, object]] = []  # members that count if code names them
         self._queue: deque[Callable[[], None]] = deque()
         self._known: dict[int, tuple[object, str]] = {}
@@ -239,12 +233,6 @@ class Walk:
         }
         found |= self.libraries | self._environment()
         found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        is_seeded = "seeded_globals" in self.words
-        unseeded = (
-            name
-            for name, home in self.generators.items()
-            if not is_seeded and home not in self._seeded
-        )
         return Trace(
             dict(sorted(found.items())),
             {key: frozenset(hash_of(_written(text, "")) for text in self.texts[key])
@@ -253,7 +241,6 @@ class Walk:
             tuple(self.compiled.values()),
             tuple(self.cached.values()),
             tuple(_written(token, home) for token in tokens),
-            tuple(sorted(unseeded)),
             frozenset(self.words),
         )  # fmt: skip
 
@@ -360,36 +347,21 @@ class Walk:
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
-        refers = [self._chain(chain, names, module, code) for chain in code.chains]
+        refers = [self._chain(chain, names, module) for chain in code.chains]
         refers += [self._import_inside(statement, module) for statement in code.imports]
         if _is_dynamic(code):
             self._by_text(code.words, module)
         return "|".join(refers)
 
-    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str, code: Definition) -> str:
+    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str) -> str:
         """Resolve a global name and its attributes through modules."""
         if chain[0] not in names:
             return ""
         home, name, value = _resolved(chain, names, module)
         self._library(home)
-        if not is_ours(module):
-            self._note_generator(home, value, chain, code, module)
         is_module = isinstance(value, ModuleType)
         found = self.token(value, home) if is_module else self.binding(home, name, value)
         return f"{'.'.join(chain)} is {found}"
-
-    def _note_generator(
-        self, module: str, value: object, chain: Chain, code: Definition, reader: str
-    ) -> None:
-        """Record a source of random numbers other than the streams."""
-        home = _generators_of(module, value)
-        if not home:
-            return
-        is_seeded = chain in code.seeded
-        if getattr(value, "__name__", "") == "seed":
-            self._seeded |= {home} if is_seeded else set()
-        elif not (is_seeded and _makes_a_generator(value)):
-            self.generators[f"{'.'.join(chain)} in {_known_as(reader)}"] = home
 
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
@@ -704,22 +676,6 @@ def _is_dynamic(code: Definition) -> bool:
         or heads & policy.UNFOLLOWED_BUILTINS
         or code.words & policy.UNFOLLOWED_ATTRIBUTES
     )
-
-
-def _generators_of(module: str, value: object) -> str:
-    """Return the module, `numpy.random` or `random`, of a function that draws; otherwise empty."""
-    if type(value).__module__ == LAZY_MODULE or not callable(value):
-        return ""
-    if getattr(value, "__name__", "") in policy.NO_GENERATORS:
-        return ""
-    homes = (module, str(getattr(value, "__module__", "")))
-    if any(home.startswith("numpy.random") for home in homes):
-        return "numpy.random"
-    return "random" if "random" in homes else ""
-
-
-def _makes_a_generator(value: object) -> bool:
-    return isinstance(value, type) or getattr(value, "__name__", "") == "default_rng"
 
 
 def _registered(kind: ABCMeta) -> list[type]:

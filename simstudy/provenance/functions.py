@@ -25,7 +25,6 @@ NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL")
 SET_ATTRIBUTES = ("STORE_ATTR", "DELETE_ATTR")
 SAYS_NOTHING = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG", "NOP", "CACHE")
 """Instructions that differ between a notebook's cell and a file, or between layouts."""
-CONSTANT = ("LOAD_CONST", "LOAD_SMALL_INT", "KW_NAMES")
 SETS_PART = "SET_FUNCTION_ATTRIBUTE"
 CLOSURE, ANNOTATED = 0x08, 0x14  # parts of a function: its closure, its annotations
 KINDS_OF_FUNCTION = 0x3AC  # flags of variable arguments, generators and coroutines
@@ -145,15 +144,12 @@ class Definition(NamedTuple):
         Import statements inside it.
     words
         Attributes, global names and strings.
-    seeded
-        Names that it calls with an argument that is not a constant: `default_rng(seed)`.
     """
 
     digest: str
     chains: tuple[Chain, ...]
     imports: tuple[Import, ...]
     words: frozenset[str]
-    seeded: frozenset[Chain]
 
 
 @cache
@@ -165,7 +161,6 @@ def definition_of(code: CodeType) -> Definition:
         tuple(dict.fromkeys(chain for each in known for chain in each.chains)),
         tuple(statement for each in known for statement in each.imports),
         frozenset().union(*(each.words for each in known)),
-        frozenset().union(*(each.seeded for each in known)),
     )
 
 
@@ -202,7 +197,6 @@ def _read(code: CodeType) -> Definition:
     """Read one code object, without the names in the code inside it."""
     steps = [step for step in _without_annotations(code) if step.opname not in SAYS_NOTHING]
     chains: dict[Chain, None] = {}
-    seeded: set[Chain] = set()
     words: set[str] = set()
     imports: list[Import] = []
     for at, step in enumerate(steps):
@@ -216,17 +210,13 @@ def _read(code: CodeType) -> Definition:
             chain = (name, *(each.argval for each in steps[at + 1 : end]))
             chains[chain] = None
             words.add(name)
-            if _takes_a_value(steps[end:]):
-                seeded.add(chain)
         elif step.opname == "LOAD_CONST":
             words.update(_texts(name))
         elif step.opname == "IMPORT_NAME":
             level, names = (each.argval for each in steps[at - 2 : at])
             imports.append(Import(name, level, tuple(names or ())))
             words.update((name, *(names or ())))
-    return Definition(
-        _digest(code, steps), tuple(chains), tuple(imports), frozenset(words), frozenset(seeded)
-    )
+    return Definition(_digest(code, steps), tuple(chains), tuple(imports), frozenset(words))
 
 
 def _without_annotations(code: CodeType) -> list[dis.Instruction]:
@@ -254,12 +244,6 @@ def _operand(steps: Sequence[dis.Instruction], end: int) -> int:
         argument = steps[end].arg if steps[end].opcode >= dis.HAVE_ARGUMENT else None
         height += dis.stack_effect(steps[end].opcode, argument, jump=False)
     return end
-
-
-def _takes_a_value(steps: Sequence[dis.Instruction]) -> bool:
-    """Whether a call that begins with these instructions has an argument that is no constant."""
-    first = next((step.opname for step in steps if step.opname not in CONSTANT), "")
-    return not first.startswith("CALL")
 
 
 def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:

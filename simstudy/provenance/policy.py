@@ -105,9 +105,6 @@ QUERY_METHODS = frozenset({"eval", "query"})
 """Methods of a pandas frame whose text may name variables, with an @."""
 
 # ---------------------------------------------------------------- the environment
-NO_GENERATORS = frozenset({"Generator", "BitGenerator", "SeedSequence"})
-"""Names in `numpy.random` for types and seeds, which draw nothing."""
-
 ENVIRONMENT = frozenset({"environ", "getenv", "expandvars"})
 """Names in code that reads environment variables."""
 

@@ -114,13 +114,6 @@ def test_numbers_that_come_from_streams_give_no_word():
     assert noticed(seeded_by_a_stream)[1].outcome.warnings == []
 
 
-def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
-    for method in (fresh, global_numpy):
-        _, run = noticed(method)
-        (said,) = [text for text in run.outcome.warnings if text.startswith("generators other")]
-        assert "in tests.engine.test_repeat" in said
-
-
 def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
     scenarios = [Sample(2), Sample(3)]
     _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
