@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
+from simstudy.provenance.policy import MADE_BY_PYTHON
 from simstudy.provenance.values import CACHED, attributes, hash_of
 
 Chain = tuple[str, ...]
@@ -65,28 +65,18 @@ def is_generated(method: object) -> bool:
     return is_tuples or made.__code__.co_qualname.startswith("__create_fn__")
 
 
-# ---------------------------------------------------------------- type checkers
-def is_checker(function: FunctionType) -> bool:
-    """Whether a function is a wrapper that only checks types."""
-    top = module_of(function).split(".")[0]
-    return top in CHECKERS or function.__code__.co_filename.startswith("<@beartype")
-
-
 def unchecked(function: Any) -> Any:
-    """Return the function inside wrappers that only check types."""
-    while isinstance(function, FunctionType) and is_checker(function):
-        behind = _checked_by(function)
-        if behind is None:
+    """Return the function inside wrappers that only check types.
+
+    The code of such a wrapper is not the same in two processes.
+    """
+    while isinstance(function, FunctionType):
+        held = cells_of(function) | (function.__kwdefaults__ or {})
+        called = {"fn"} if module_of(function).startswith("jaxtyping.") else {"__beartype_func"}
+        if called.isdisjoint(held):
             break
-        function = behind
+        function = held[called.pop()]
     return function
-
-
-def _checked_by(function: FunctionType) -> Any:
-    """Return the function that a type checker calls; `__wrapped__` may be another one."""
-    held = cells_of(function) | (function.__kwdefaults__ or {})
-    called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
-    return next(called, getattr(function, "__wrapped__", None))
 
 
 def cells_of(function: FunctionType) -> dict[str, object]:
@@ -107,19 +97,12 @@ def attributes_of(function: FunctionType) -> dict[str, object]:
 
     Names and docstrings, which `functools.wraps` sets as well, are left out.
     """
-    found: dict[str, object] = {}
-    behind: Any = function
-    while isinstance(behind, FunctionType):
-        function, behind = behind, _checked_by(behind) if is_checker(behind) else None
-        own = {name: held for name, held in vars(function).items() if _is_written(name)}
-        found = {name: held for name, held in own.items() if held is not behind} | found
-    return dict(sorted(found.items()))
-
-
-def _is_written(attribute: str) -> bool:
-    """Whether an attribute was set by a decorator, not by Python or a type checker."""
-    is_checkers = attribute.startswith("__beartype")
-    return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")
+    plain, made = unchecked(function), (*MADE_BY_PYTHON, "__name__")
+    return {
+        name: held
+        for name, held in sorted((vars(plain) | vars(function)).items())
+        if name not in made and not name.startswith("__beartype") and unchecked(held) is not plain
+    }
 
 
 # ---------------------------------------------------------------- code

@@ -82,12 +82,6 @@ SETTERS = re.compile(
 SETS_NO_NUMBER = frozenset({"matplotlib", "seaborn", "plotnine", "bokeh", "logging", "builtins"})
 """Libraries that a module may call or set at its top without an effect on numbers."""
 
-CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
-"""Libraries that wrap functions to check types."""
-
-CALLED_BY_CHECKERS = ("fn", "__beartype_func")
-"""Names in such wrappers for the function that they call."""
-
 GENERATED = ("namedtuple_", "__mp_main__")
 """Beginnings of the names of modules without a file."""
 
