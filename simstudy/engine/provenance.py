@@ -402,7 +402,7 @@ def _sources_in(place: Path) -> list[Path]:
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
     """Trace code, and make sure that no outdated machine code or cached results are used."""
     traces = trace(roots)
-    drop_stale([part for traced in traces for part in (*traced.cached, *traced.compiled)])
+    drop_stale([part for traced in traces for part in traced.remembering])
     return traces
 
 

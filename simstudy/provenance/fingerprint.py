@@ -8,7 +8,6 @@ under another name, a loop, a decorator, a table that another module filled, or 
 """
 
 import functools
-import importlib
 import os
 import re
 import sys
@@ -17,7 +16,6 @@ from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from importlib import metadata
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -89,10 +87,8 @@ class Trace:
         Hashes of definitions and constants, for workers. One name may have several.
     names
         Modules and names by which workers find these.
-    compiled
-        Numba functions, each after those that it calls.
-    cached
-        Functions with a cache of their results.
+    remembering
+        Functions with a cache, and numba functions, each after those that it calls.
     tokens
         Texts of the traced parts, with their values.
     words
@@ -102,8 +98,7 @@ class Trace:
     found: Fingerprint
     entries: Mapping[Key, frozenset[str]]
     names: tuple[Key, ...]
-    compiled: tuple[Any, ...]
-    cached: tuple[Any, ...]
+    remembering: tuple[Any, ...]
     tokens: tuple[str, ...]
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -197,10 +192,8 @@ class Walk:
         self.libraries: dict[str, str] = {}
         self.words: set[str] = set()
         self.names: dict[Key, None] = {}
-        self.compiled: dict[int, Any] = {}
-        self.cached: dict[int, Any] = {}
+        self.remembering: dict[int, Any] = {}
         self._modules: set[str] = set()  # modules of the project with code that was reached
-        self._tops: set[str] = set()  # packages that `_library` has seen
         self._deferred: list[tuple[Key, str, object]] = []  # members that count if code names them
         self._queue: deque[Callable[[], None]] = deque()
         self._known: dict[int, tuple[object, str]] = {}
@@ -225,7 +218,6 @@ class Walk:
     def trace(self, tokens: Iterable[str], home: str) -> Trace:
         """Follow all that is queued, and return the result of the walk."""
         self.follow()
-        self._plug_ins()
         home = _known_as(home)
         texts = {key: "".join(sorted(found)) for key, found in self.texts.items()}
         found = {
@@ -238,8 +230,7 @@ class Walk:
             {key: frozenset(hash_of(_written(text, "")) for text in self.texts[key])
              for key in sorted(self.texts)},
             tuple(self.names),
-            tuple(self.compiled.values()),
-            tuple(self.cached.values()),
+            tuple(self.remembering.values()),
             tuple(_written(token, home) for token in tokens),
             frozenset(self.words),
         )  # fmt: skip
@@ -255,13 +246,6 @@ class Walk:
             f"environment variable {name}": hash_of(os.environ[name])
             for name in sorted(read - set(policy.THREAD_VARIABLES))
         }
-
-    def _plug_ins(self) -> None:
-        """Add the modules of entry points that the code loads by the name of their group."""
-        if "entry_points" in self.words:
-            for group in self.words & metadata.entry_points().groups:
-                for entry in metadata.entry_points(group=group):
-                    self.whole(entry.module)
 
     # ------------------------------------------------------------ values
     def token(self, value: Any, where: str) -> str:
@@ -300,14 +284,7 @@ class Walk:
         self.texts.setdefault(key, {})[text] = None
 
     def _library(self, module: str) -> None:
-        """Add a library by name, version and settings."""
-        top = module.split(".")[0]
-        if top in self._tops:
-            return
-        self._tops.add(top)
-        is_read = top in policy.STATES and top in sys.modules and not is_project(module)
-        if is_read and (state := policy.STATES[top](sys.modules[top])):
-            self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
+        """Add a library by name and version."""
         if known := modules.library(module):
             self.libraries[known[0]] = known[1]
 
@@ -516,8 +493,8 @@ class Walk:
         yield from (self.token(base, module) for base in kind.__bases__ if base is not object)
         if type(kind) is not type:
             yield self.token(type(kind), module)
-        if isinstance(kind, ABCMeta):
-            yield from sorted(self.token(known, module) for known in _registered(kind))
+        if isinstance(kind, ABCMeta) and ".register" in modules.text_of(module):
+            self.whole(module)
         for member, value in self._members(kind):
             if member == "exact" or isinstance(value, PROPERTIES):
                 key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
@@ -559,7 +536,7 @@ class Walk:
         if values.top_of(kind) == "numba" and "__wrapped__" in values.attributes(value):
             return self._compiled(value, where)
         if isinstance(value, values.CACHED):
-            self.cached[id(value)] = value
+            self.remembering[id(value)] = value
         try:
             parts = values.content_of(value)
             if parts is None and not values.moves_no_number(value):
@@ -581,8 +558,8 @@ class Walk:
         options = getattr(value, "targetoptions", {})
         shown = sorted((name, repr(option)) for name, option in options.items())
         text = f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
-        self.compiled.pop(id(value), None)
-        self.compiled[id(value)] = value
+        self.remembering.pop(id(value), None)
+        self.remembering[id(value)] = value
         return text
 
     def _by_state(self, value: Any, where: str) -> str:
@@ -676,13 +653,6 @@ def _is_dynamic(code: Definition) -> bool:
         or heads & policy.UNFOLLOWED_BUILTINS
         or code.words & policy.UNFOLLOWED_ATTRIBUTES
     )
-
-
-def _registered(kind: ABCMeta) -> list[type]:
-    """The classes that were registered with an abstract class."""
-    dump = importlib.import_module("_abc")._get_dump(kind)
-    known = (reference() for reference in dump[0])
-    return [each for each in known if each is not None]
 
 
 def _is_made_up(kind: type) -> bool:

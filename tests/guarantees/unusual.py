@@ -36,8 +36,6 @@ HOLES: dict[str, Case] = {
     "a metaclass that has every name": held(
         "class M(type):\n    def __getattr__(cls, name):\n        return 2.0\n"
         "class C(metaclass=M):\n    pass", "C.c"),
-    "an attribute of a logger": held(
-        "import logging\nLOG = logging.getLogger('mine')\nLOG.c = 2.0", "LOG.c"),
     "the context of a logger": held(
         "import logging\nLOG = logging.LoggerAdapter(logging.getLogger('mine'), {'c': 2.0})",
         "LOG.extra['c']"),
