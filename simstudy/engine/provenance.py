@@ -415,8 +415,8 @@ def drop_stale(functions: Iterable[Any]) -> None:
     Parameters
     ----------
     functions
-        Functions with a cache, and numba functions, each after those that it calls. Functions of
-        simstudy are skipped: what numba compiles there uses its own file alone.
+        Functions with a cache, and numba functions. Functions of simstudy are skipped: what numba
+        compiles there uses its own file alone.
 
     Raises
     ------
@@ -424,9 +424,9 @@ def drop_stale(functions: Iterable[Any]) -> None:
         For a changed function that cannot be compiled again.
     """
     theirs = {id(f): f for f in functions if not str(f.__module__).startswith("simstudy.")}
-    for function, traced in zip(
-        theirs.values(), trace([(f,) for f in theirs.values()]), strict=True
-    ):
+    known = zip(theirs.values(), trace([(f,) for f in theirs.values()]), strict=True)
+    callees_first = sorted(known, key=lambda each: len(each[1].remembering))
+    for function, traced in callees_first:
         digest, before = _hash_of_trace(traced), _made_of.get(function)
         _made_of[function] = digest
         if digest != before and hasattr(function, "cache_clear"):

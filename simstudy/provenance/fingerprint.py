@@ -88,7 +88,7 @@ class Trace:
     names
         Modules and names by which workers find these.
     remembering
-        Functions with a cache, and numba functions, each after those that it calls.
+        Functions with a cache, and numba functions.
     tokens
         Texts of the traced parts, with their values.
     words
@@ -553,14 +553,12 @@ class Walk:
 
     def _compiled(self, value: Any, where: str) -> str:
         """Describe a numba function by its Python function and options."""
+        self.remembering[id(value)] = value
         self._library("numba")
         self._library("llvmlite")
         options = getattr(value, "targetoptions", {})
         shown = sorted((name, repr(option)) for name, option in options.items())
-        text = f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
-        self.remembering.pop(id(value), None)
-        self.remembering[id(value)] = value
-        return text
+        return f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
 
     def _by_state(self, value: Any, where: str) -> str:
         """Describe an object by class and state, or else by what pickle would store."""

@@ -311,55 +311,35 @@ def unused(x):
 '''
 
 HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
-    "a comment": ("trial.py", "COLORS =", "# of lines\nCOLORS =", []),
-    "a comment in a method": ("trial.py", "        x = str", "        # draw\n        x = str", []),
-    "a comment at a line's end": ("helpers.py", "/ 3", "/ 3  # three", []),
-    "blank lines": ("helpers.py", "    return total", "\n\n    return total", []),
-    "a line's length": ("helpers.py", "x.sum(axis=1)", "x.sum(\n        axis=1,\n    )", []),
-    "quotes": ("trial.py", 'streams("data")', "streams('data')", []),
     "a number's form": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.00", []),
     "a docstring of a method": ("trial.py", '"""Draw."""', '"""Draw x."""', []),
-    "a docstring of a class": ("trial.py", '"""One trial."""', '"""A trial."""', []),
     "a docstring of a module": ("trial.py", '"""Which mean?"""', '"""Which?"""', []),
     "a docstring less": ("helpers.py", '    """Scale."""\n', "", []),
     "an annotation": ("helpers.py", "x: object", "x: list", []),
     "an annotation of a field": ("trial.py", "n_obs: int", "n_obs: float", []),
     "an annotation of a local": ("helpers.py", "total =", "total: float =", []),
-    "a figure": ("trial.py", "return COLORS", "return list(COLORS)", []),
     "a figure's constant": ("trial.py", '"red"', '"blue"', []),
     "an unused helper": ("helpers.py", "    return x\n", "    return -x\n", []),
     "a helper more": ("helpers.py", "def unused", "def more(x):\n    return x\n\n\ndef unused", []),
     "a helper less": ("helpers.py", "def unused(x):\n    return x\n", "", []),
-    "an unused constant": ("helpers.py", "OTHER = 2.0", "OTHER = 3.0", []),
     "an unused import": ("helpers.py", "import json", "import csv", []),
     "the order of definitions": (
         "helpers.py", "LIMIT = 1.0\nOTHER = 2.0", "OTHER = 2.0\nLIMIT = 1.0", []),
-    "what theory says": ("trial.py", '{"mean_x": 0.0}', '{"mean_x": 1.0}', []),
     "the number of replicates": ("trial.py", "run(40)", "run(400)", []),
-    "what a script prints": ("trial.py", "print(study().run(40).summary)", "study().run(40)", []),
-    "a logger's name": ("trial.py", "getLogger(__name__)", "getLogger('mine')", []),
     "a table that a cell shows": ("trial.py", "COLORS =", "np.median([1, 2])\nCOLORS =", []),
     "how numbers are printed": (
         "trial.py", "COLORS =", "np.set_printoptions(precision=3)\nCOLORS =", []),
-    "a setting of figures": ("trial.py", 'use("agg")', 'use("svg")', []),
-    "a print at the top": ("trial.py", "COLORS =", "print('loaded')\nCOLORS =", []),
-    "a print in a method": (
-        "trial.py", "        x = str", "        print()\n        x = str", ["Trial.simulate"]),
     "a message of a logger": (
         "trial.py", "        x = str", "        LOG.info('x')\n        x = str",
         ["LOG", "Trial.simulate"]),
-    "the text of an error": ("trial.py", "no replicates", "none", ["Trial.simulate"]),
     "the text of an assertion": ("trial.py", '"none"', '"no"', ["Trial.simulate"]),
     "a local's name": ("helpers.py", "total", "s", ["helpers.scaled"]),
     "another way to write it": ("helpers.py", "total / 3", "total * (1 / 3)", ["helpers.scaled"]),
-    "a property that only a measure reads": ("trial.py", "return 0.0", "return 0", []),
     "another entry of a table": ("trial.py", '"b": 2.0', '"b": 3.0', ["TABLE"]),
     "a moved helper": (
         "trial.py", "from helpers import scaled, LIMIT",
         "from helpers import LIMIT\ndef scaled(x):\n"
         "    total = x.sum(axis=1)\n    return total / 3",
         ["Trial.simulate", "helpers.scaled", "scaled"]),
-    "a filter of warnings": (
-        "trial.py", '"ignore", "mine"', '"ignore", "yours"', ["(what it sets at its top)"]),
 }  # fmt: skip
 """File, old and new text, and the entries that change: each costs the blocks of this study."""
