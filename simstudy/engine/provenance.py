@@ -131,11 +131,6 @@ class RunProvenance:
     unread: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
 
-    @property
-    def generators(self) -> tuple[str, ...]:
-        """Places where the study's code uses random generators other than `streams`."""
-        return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
-
     @cached_property
     def expected(self) -> LoadedCode:
         """The code that workers must have loaded."""
@@ -406,7 +401,7 @@ def _sources_in(place: Path) -> list[Path]:
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
     """Trace code, and make sure that no outdated machine code or cached results are used."""
     traces = trace(roots)
-    drop_stale([part for traced in traces for part in (*traced.cached, *traced.compiled)])
+    drop_stale([part for traced in traces for part in traced.remembering])
     return traces
 
 
@@ -419,8 +414,8 @@ def drop_stale(functions: Iterable[Any]) -> None:
     Parameters
     ----------
     functions
-        Functions with a cache, and numba functions, each after those that it calls. Functions of
-        simstudy are skipped: what numba compiles there uses its own file alone.
+        Functions with a cache, and numba functions. Functions of simstudy are skipped: what numba
+        compiles there uses its own file alone.
 
     Raises
     ------
@@ -428,9 +423,9 @@ def drop_stale(functions: Iterable[Any]) -> None:
         For a changed function that cannot be compiled again.
     """
     theirs = {id(f): f for f in functions if not str(f.__module__).startswith("simstudy.")}
-    for function, traced in zip(
-        theirs.values(), trace([(f,) for f in theirs.values()]), strict=True
-    ):
+    known = zip(theirs.values(), trace([(f,) for f in theirs.values()]), strict=True)
+    callees_first = sorted(known, key=lambda each: len(each[1].remembering))
+    for function, traced in callees_first:
         digest, before = _hash_of_trace(traced), _made_of.get(function)
         _made_of[function] = digest
         if digest != before and hasattr(function, "cache_clear"):

@@ -16,7 +16,7 @@ from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
 
 MAX_WARNINGS = 1000  # warnings to keep: those on further scenarios are mostly the same
-OTHER_GENERATORS, ALIKE, UNREPEATABLE = "generators", "alike", "unrepeatable"
+ALIKE, UNREPEATABLE = "alike", "unrepeatable"
 NOT_INDEPENDENT, UNREAD, NOT_CHECKED = "not independent", "unread", "not checked"
 MESSAGES = {
     NO_STREAMS: (
@@ -75,14 +75,7 @@ class RunMonitor:
 
     # ---------------------------------------------------------------- randomness
     def note_code(self, code: RunProvenance) -> None:
-        """Warn of generators, equal methods and unread factors in the study's code, once."""
-        if code.generators:
-            self._warn_of_all(
-                OTHER_GENERATORS,
-                f"generators other than streams in the study's code: {first_few(code.generators)}. "
-                'The study\'s seed does not reach them: use streams("data") or rng instead, or '
-                "seed them from it",
-            )
+        """Warn of equal methods and unread factors in the study's code, once."""
         if code.alike:
             self._warn_of_all(
                 ALIKE,

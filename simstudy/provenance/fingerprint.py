@@ -8,7 +8,6 @@ under another name, a loop, a decorator, a table that another module filled, or 
 """
 
 import functools
-import importlib
 import os
 import re
 import sys
@@ -17,7 +16,6 @@ from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from importlib import metadata
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -89,15 +87,10 @@ class Trace:
         Hashes of definitions and constants, for workers. One name may have several.
     names
         Modules and names by which workers find these.
-    compiled
-        Numba functions, each after those that it calls.
-    cached
-        Functions with a cache of their results.
+    remembering
+        Functions with a cache, and numba functions.
     tokens
         Texts of the traced parts, with their values.
-    generators
-        Random generators other than streams in the project's code, such as
-        `np.random.default_rng in trial`.
     words
         Attributes, global names and strings in the code.
     """
@@ -105,10 +98,8 @@ class Trace:
     found: Fingerprint
     entries: Mapping[Key, frozenset[str]]
     names: tuple[Key, ...]
-    compiled: tuple[Any, ...]
-    cached: tuple[Any, ...]
+    remembering: tuple[Any, ...]
     tokens: tuple[str, ...]
-    generators: tuple[str, ...] = ()
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
@@ -201,12 +192,8 @@ class Walk:
         self.libraries: dict[str, str] = {}
         self.words: set[str] = set()
         self.names: dict[Key, None] = {}
-        self.compiled: dict[int, Any] = {}
-        self.cached: dict[int, Any] = {}
-        self.generators: dict[str, str] = {}  # module of the generator, by its place in the code
+        self.remembering: dict[int, Any] = {}
         self._modules: set[str] = set()  # modules of the project with code that was reached
-        self._tops: set[str] = set()  # packages that `_library` has seen
-        self._seeded: set[str] = set()  # modules whose global generator the code seeds
         self._deferred: list[tuple[Key, str, object]] = []  # members that count if code names them
         self._queue: deque[Callable[[], None]] = deque()
         self._known: dict[int, tuple[object, str]] = {}
@@ -231,7 +218,6 @@ class Walk:
     def trace(self, tokens: Iterable[str], home: str) -> Trace:
         """Follow all that is queued, and return the result of the walk."""
         self.follow()
-        self._plug_ins()
         home = _known_as(home)
         texts = {key: "".join(sorted(found)) for key, found in self.texts.items()}
         found = {
@@ -239,21 +225,13 @@ class Walk:
         }
         found |= self.libraries | self._environment()
         found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        is_seeded = "seeded_globals" in self.words
-        unseeded = (
-            name
-            for name, home in self.generators.items()
-            if not is_seeded and home not in self._seeded
-        )
         return Trace(
             dict(sorted(found.items())),
             {key: frozenset(hash_of(_written(text, "")) for text in self.texts[key])
              for key in sorted(self.texts)},
             tuple(self.names),
-            tuple(self.compiled.values()),
-            tuple(self.cached.values()),
+            tuple(self.remembering.values()),
             tuple(_written(token, home) for token in tokens),
-            tuple(sorted(unseeded)),
             frozenset(self.words),
         )  # fmt: skip
 
@@ -268,13 +246,6 @@ class Walk:
             f"environment variable {name}": hash_of(os.environ[name])
             for name in sorted(read - set(policy.THREAD_VARIABLES))
         }
-
-    def _plug_ins(self) -> None:
-        """Add the modules of entry points that the code loads by the name of their group."""
-        if "entry_points" in self.words:
-            for group in self.words & metadata.entry_points().groups:
-                for entry in metadata.entry_points(group=group):
-                    self.whole(entry.module)
 
     # ------------------------------------------------------------ values
     def token(self, value: Any, where: str) -> str:
@@ -313,14 +284,7 @@ class Walk:
         self.texts.setdefault(key, {})[text] = None
 
     def _library(self, module: str) -> None:
-        """Add a library by name, version and settings."""
-        top = module.split(".")[0]
-        if top in self._tops:
-            return
-        self._tops.add(top)
-        is_read = top in policy.STATES and top in sys.modules and not is_project(module)
-        if is_read and (state := policy.STATES[top](sys.modules[top])):
-            self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
+        """Add a library by name and version."""
         if known := modules.library(module):
             self.libraries[known[0]] = known[1]
 
@@ -360,36 +324,21 @@ class Walk:
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
-        refers = [self._chain(chain, names, module, code) for chain in code.chains]
+        refers = [self._chain(chain, names, module) for chain in code.chains]
         refers += [self._import_inside(statement, module) for statement in code.imports]
         if _is_dynamic(code):
             self._by_text(code.words, module)
         return "|".join(refers)
 
-    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str, code: Definition) -> str:
+    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str) -> str:
         """Resolve a global name and its attributes through modules."""
         if chain[0] not in names:
             return ""
         home, name, value = _resolved(chain, names, module)
         self._library(home)
-        if not is_ours(module):
-            self._note_generator(home, value, chain, code, module)
         is_module = isinstance(value, ModuleType)
         found = self.token(value, home) if is_module else self.binding(home, name, value)
         return f"{'.'.join(chain)} is {found}"
-
-    def _note_generator(
-        self, module: str, value: object, chain: Chain, code: Definition, reader: str
-    ) -> None:
-        """Record a source of random numbers other than the streams."""
-        home = _generators_of(module, value)
-        if not home:
-            return
-        is_seeded = chain in code.seeded
-        if getattr(value, "__name__", "") == "seed":
-            self._seeded |= {home} if is_seeded else set()
-        elif not (is_seeded and _makes_a_generator(value)):
-            self.generators[f"{'.'.join(chain)} in {_known_as(reader)}"] = home
 
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
@@ -544,8 +493,8 @@ class Walk:
         yield from (self.token(base, module) for base in kind.__bases__ if base is not object)
         if type(kind) is not type:
             yield self.token(type(kind), module)
-        if isinstance(kind, ABCMeta):
-            yield from sorted(self.token(known, module) for known in _registered(kind))
+        if isinstance(kind, ABCMeta) and ".register" in modules.text_of(module):
+            self.whole(module)
         for member, value in self._members(kind):
             if member == "exact" or isinstance(value, PROPERTIES):
                 key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
@@ -587,7 +536,7 @@ class Walk:
         if values.top_of(kind) == "numba" and "__wrapped__" in values.attributes(value):
             return self._compiled(value, where)
         if isinstance(value, values.CACHED):
-            self.cached[id(value)] = value
+            self.remembering[id(value)] = value
         try:
             parts = values.content_of(value)
             if parts is None and not values.moves_no_number(value):
@@ -604,14 +553,12 @@ class Walk:
 
     def _compiled(self, value: Any, where: str) -> str:
         """Describe a numba function by its Python function and options."""
+        self.remembering[id(value)] = value
         self._library("numba")
         self._library("llvmlite")
         options = getattr(value, "targetoptions", {})
         shown = sorted((name, repr(option)) for name, option in options.items())
-        text = f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
-        self.compiled.pop(id(value), None)
-        self.compiled[id(value)] = value
-        return text
+        return f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
 
     def _by_state(self, value: Any, where: str) -> str:
         """Describe an object by class and state, or else by what pickle would store."""
@@ -704,29 +651,6 @@ def _is_dynamic(code: Definition) -> bool:
         or heads & policy.UNFOLLOWED_BUILTINS
         or code.words & policy.UNFOLLOWED_ATTRIBUTES
     )
-
-
-def _generators_of(module: str, value: object) -> str:
-    """Return the module, `numpy.random` or `random`, of a function that draws; otherwise empty."""
-    if type(value).__module__ == LAZY_MODULE or not callable(value):
-        return ""
-    if getattr(value, "__name__", "") in policy.NO_GENERATORS:
-        return ""
-    homes = (module, str(getattr(value, "__module__", "")))
-    if any(home.startswith("numpy.random") for home in homes):
-        return "numpy.random"
-    return "random" if "random" in homes else ""
-
-
-def _makes_a_generator(value: object) -> bool:
-    return isinstance(value, type) or getattr(value, "__name__", "") == "default_rng"
-
-
-def _registered(kind: ABCMeta) -> list[type]:
-    """The classes that were registered with an abstract class."""
-    dump = importlib.import_module("_abc")._get_dump(kind)
-    known = (reference() for reference in dump[0])
-    return [each for each in known if each is not None]
 
 
 def _is_made_up(kind: type) -> bool:

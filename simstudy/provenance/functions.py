@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
+from simstudy.provenance.policy import MADE_BY_PYTHON
 from simstudy.provenance.values import CACHED, attributes, hash_of
 
 Chain = tuple[str, ...]
@@ -25,7 +25,6 @@ NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL")
 SET_ATTRIBUTES = ("STORE_ATTR", "DELETE_ATTR")
 SAYS_NOTHING = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG", "NOP", "CACHE")
 """Instructions that differ between a notebook's cell and a file, or between layouts."""
-CONSTANT = ("LOAD_CONST", "LOAD_SMALL_INT", "KW_NAMES")
 SETS_PART = "SET_FUNCTION_ATTRIBUTE"
 CLOSURE, ANNOTATED = 0x08, 0x14  # parts of a function: its closure, its annotations
 KINDS_OF_FUNCTION = 0x3AC  # flags of variable arguments, generators and coroutines
@@ -66,28 +65,18 @@ def is_generated(method: object) -> bool:
     return is_tuples or made.__code__.co_qualname.startswith("__create_fn__")
 
 
-# ---------------------------------------------------------------- type checkers
-def is_checker(function: FunctionType) -> bool:
-    """Whether a function is a wrapper that only checks types."""
-    top = module_of(function).split(".")[0]
-    return top in CHECKERS or function.__code__.co_filename.startswith("<@beartype")
-
-
 def unchecked(function: Any) -> Any:
-    """Return the function inside wrappers that only check types."""
-    while isinstance(function, FunctionType) and is_checker(function):
-        behind = _checked_by(function)
-        if behind is None:
+    """Return the function inside wrappers that only check types.
+
+    The code of such a wrapper is not the same in two processes.
+    """
+    while isinstance(function, FunctionType):
+        held = cells_of(function) | (function.__kwdefaults__ or {})
+        called = {"fn"} if module_of(function).startswith("jaxtyping.") else {"__beartype_func"}
+        if called.isdisjoint(held):
             break
-        function = behind
+        function = held[called.pop()]
     return function
-
-
-def _checked_by(function: FunctionType) -> Any:
-    """Return the function that a type checker calls; `__wrapped__` may be another one."""
-    held = cells_of(function) | (function.__kwdefaults__ or {})
-    called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
-    return next(called, getattr(function, "__wrapped__", None))
 
 
 def cells_of(function: FunctionType) -> dict[str, object]:
@@ -108,19 +97,12 @@ def attributes_of(function: FunctionType) -> dict[str, object]:
 
     Names and docstrings, which `functools.wraps` sets as well, are left out.
     """
-    found: dict[str, object] = {}
-    behind: Any = function
-    while isinstance(behind, FunctionType):
-        function, behind = behind, _checked_by(behind) if is_checker(behind) else None
-        own = {name: held for name, held in vars(function).items() if _is_written(name)}
-        found = {name: held for name, held in own.items() if held is not behind} | found
-    return dict(sorted(found.items()))
-
-
-def _is_written(attribute: str) -> bool:
-    """Whether an attribute was set by a decorator, not by Python or a type checker."""
-    is_checkers = attribute.startswith("__beartype")
-    return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")
+    plain, made = unchecked(function), (*MADE_BY_PYTHON, "__name__")
+    return {
+        name: held
+        for name, held in sorted((vars(plain) | vars(function)).items())
+        if name not in made and not name.startswith("__beartype") and unchecked(held) is not plain
+    }
 
 
 # ---------------------------------------------------------------- code
@@ -145,15 +127,12 @@ class Definition(NamedTuple):
         Import statements inside it.
     words
         Attributes, global names and strings.
-    seeded
-        Names that it calls with an argument that is not a constant: `default_rng(seed)`.
     """
 
     digest: str
     chains: tuple[Chain, ...]
     imports: tuple[Import, ...]
     words: frozenset[str]
-    seeded: frozenset[Chain]
 
 
 @cache
@@ -165,7 +144,6 @@ def definition_of(code: CodeType) -> Definition:
         tuple(dict.fromkeys(chain for each in known for chain in each.chains)),
         tuple(statement for each in known for statement in each.imports),
         frozenset().union(*(each.words for each in known)),
-        frozenset().union(*(each.seeded for each in known)),
     )
 
 
@@ -202,7 +180,6 @@ def _read(code: CodeType) -> Definition:
     """Read one code object, without the names in the code inside it."""
     steps = [step for step in _without_annotations(code) if step.opname not in SAYS_NOTHING]
     chains: dict[Chain, None] = {}
-    seeded: set[Chain] = set()
     words: set[str] = set()
     imports: list[Import] = []
     for at, step in enumerate(steps):
@@ -216,17 +193,13 @@ def _read(code: CodeType) -> Definition:
             chain = (name, *(each.argval for each in steps[at + 1 : end]))
             chains[chain] = None
             words.add(name)
-            if _takes_a_value(steps[end:]):
-                seeded.add(chain)
         elif step.opname == "LOAD_CONST":
             words.update(_texts(name))
         elif step.opname == "IMPORT_NAME":
             level, names = (each.argval for each in steps[at - 2 : at])
             imports.append(Import(name, level, tuple(names or ())))
             words.update((name, *(names or ())))
-    return Definition(
-        _digest(code, steps), tuple(chains), tuple(imports), frozenset(words), frozenset(seeded)
-    )
+    return Definition(_digest(code, steps), tuple(chains), tuple(imports), frozenset(words))
 
 
 def _without_annotations(code: CodeType) -> list[dis.Instruction]:
@@ -254,12 +227,6 @@ def _operand(steps: Sequence[dis.Instruction], end: int) -> int:
         argument = steps[end].arg if steps[end].opcode >= dis.HAVE_ARGUMENT else None
         height += dis.stack_effect(steps[end].opcode, argument, jump=False)
     return end
-
-
-def _takes_a_value(steps: Sequence[dis.Instruction]) -> bool:
-    """Whether a call that begins with these instructions has an argument that is no constant."""
-    first = next((step.opname for step in steps if step.opname not in CONSTANT), "")
-    return not first.startswith("CALL")
 
 
 def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:

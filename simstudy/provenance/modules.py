@@ -9,7 +9,6 @@ import ast
 import hashlib
 import importlib
 import importlib.util
-import os
 import re
 import sys
 import sysconfig
@@ -29,7 +28,7 @@ DYNAMIC_IMPORT = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")
 PACKAGE = Path(__file__).parents[1]
 RESOLVED = PACKAGE.resolve()
 ENTRY_MODULES = ("__main__", "__mp_main__")  # a process's main module, not the same in workers
-TEMPLATES = str(PACKAGE / "output" / "report" / "templates")
+TEMPLATES = PACKAGE / "output" / "report" / "templates"
 
 
 # ---------------------------------------------------------------- project or library
@@ -220,7 +219,7 @@ def absolute(module: str, statement: Import) -> str:
 # ---------------------------------------------------------------- whole modules
 @cache
 def hash_of_source(text: str) -> str:
-    """Hash a source with its docstrings and annotations, without its layout."""
+    """Hash a source without its layout and comments."""
     tree = _parsed(text)
     return hash_of(text if tree is None else ast.dump(tree))[1:]
 
@@ -345,16 +344,7 @@ def sources_digest(module_file: str | None) -> str:
 def source_files(module_file: str | None) -> list[Path]:
     """List the source files of simstudy, of an experiment, and of its project modules."""
     theirs = (path for path in experiment_files(module_file) if not path.is_relative_to(PACKAGE))
-    return [*map(Path, sorted(_own_files(), key=lambda name: name.split(os.sep))), *theirs]
-
-
-def _own_files() -> Iterator[str]:
-    """Yield the files of simstudy that make outputs; as text, which is faster than as paths."""
-    for folder, _, names in os.walk(PACKAGE):
-        for name in names:
-            path = os.path.join(folder, name)
-            if (name.endswith(".py") or folder == TEMPLATES) and os.path.isfile(path):
-                yield path
+    return [*sorted([*files_in(PACKAGE), *TEMPLATES.iterdir()]), *theirs]
 
 
 def experiment_files(module_file: str | None) -> list[Path]:

@@ -6,8 +6,6 @@ first.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 # ---------------------------------------------------------------- modules of simstudy
 _PACKAGES = """
@@ -65,14 +63,6 @@ DISTRIBUTIONS = {
 """Distributions by package, if their names differ."""
 
 
-STATES: dict[str, Callable[[Any], object]] = {
-    "decimal": lambda decimal: repr(decimal.getcontext()).partition(", flags=")[0],
-    "numpy": lambda np: [n for n, how in sorted(np.geterr().items()) if how == "raise"],
-    "torch": lambda torch: str(torch.get_default_dtype()).replace("torch.float32", ""),
-}
-"""Functions that read the settings of a library which a program may change and numbers depend on.
-An empty result, for the defaults of a library that may not be loaded yet, does not count."""
-
 SETTERS = re.compile(
     r"^(?!set_(?:printoptions|option)$)(?:set|simplefilter|filterwarnings|seed|config|register|"
     r"enable|disable|update|reset|use)"
@@ -81,12 +71,6 @@ SETTERS = re.compile(
 
 SETS_NO_NUMBER = frozenset({"matplotlib", "seaborn", "plotnine", "bokeh", "logging", "builtins"})
 """Libraries that a module may call or set at its top without an effect on numbers."""
-
-CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
-"""Libraries that wrap functions to check types."""
-
-CALLED_BY_CHECKERS = ("fn", "__beartype_func")
-"""Names in such wrappers for the function that they call."""
 
 GENERATED = ("namedtuple_", "__mp_main__")
 """Beginnings of the names of modules without a file."""
@@ -97,17 +81,15 @@ _DYNAMIC_NAMES = """
 import_module __subclasses__ __globals__ __builtins__ spec_from_file_location exec_module
 load_module run_path run_module iter_modules find_loader _getframe currentframe f_globals f_locals
 dmatrix dmatrices model_matrix from_formula get_type_hints get_annotations __annotations__
-__orig_bases__ __doc__ getdoc getsource annotation
+__orig_bases__ __doc__ getdoc getsource annotation entry_points
 """
 UNFOLLOWED_ATTRIBUTES = frozenset(_DYNAMIC_NAMES.split())
 """Names in code that looks up names, modules, docstrings or annotations by text."""
+
 QUERY_METHODS = frozenset({"eval", "query"})
 """Methods of a pandas frame whose text may name variables, with an @."""
 
 # ---------------------------------------------------------------- the environment
-NO_GENERATORS = frozenset({"Generator", "BitGenerator", "SeedSequence"})
-"""Names in `numpy.random` for types and seeds, which draw nothing."""
-
 ENVIRONMENT = frozenset({"environ", "getenv", "expandvars"})
 """Names in code that reads environment variables."""
 

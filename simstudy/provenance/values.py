@@ -1,18 +1,15 @@
 """Values as text by type and content, the same in every process."""
 
-import collections.abc
 import ctypes
 import functools
 import hashlib
 import inspect
 import io
-import logging
 import math
 import random
 import re
 import struct
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -164,7 +161,6 @@ def state_of(value: object) -> dict[str, Any]:
 
 
 CACHED = type(functools.cache(lambda: None))
-LOGGER_ATTRIBUTES = frozenset((*vars(logging.Logger("")), "manager"))
 
 CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     functools.partial: lambda value: (value.func, value.args, value.keywords),
@@ -174,25 +170,12 @@ CONTENTS: dict[Any, Callable[[Any], tuple[Any, ...]]] = {
     CACHED: lambda value: (value.__wrapped__,),
     types.MethodType: lambda value: (value.__func__, value.__self__),
     types.MappingProxyType: lambda value: (dict(value),),
-    collections.abc.MappingView: lambda value: (list(value),),
-    memoryview: lambda value: (value.tobytes(), value.format, value.shape),
     (io.StringIO, io.BytesIO): lambda value: (value.getvalue(), value.tell()),
     weakref.ref: lambda value: (value(),),
-    threading.local: lambda value: (vars(value),),
-    ContextVar: lambda value: (value.name, *_set_in(value)),
-    logging.Logger: lambda value: (
-        {name: held for name, held in vars(value).items() if name not in LOGGER_ATTRIBUTES},
-    ),
+    ContextVar: lambda value: (value.name, value.get()),
     ctypes.CDLL: lambda value: (_bytes_of(str(value._name)),),
 }
 """Functions that read the content of objects whose state does not show it, by type."""
-
-
-def _set_in(variable: "ContextVar[Any]") -> tuple[Any, ...]:
-    try:
-        return (variable.get(),)
-    except LookupError:
-        return ()
 
 
 def _bytes_of(file: str) -> object:
@@ -209,9 +192,9 @@ GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState
 """Random generators, whose state cannot be compared: libraries seed theirs anew."""
 
 _PARTS_OF_A_PROCESS = """
-_thread.lock _thread.RLock threading.Thread logging.Handler _io._IOBase _socket.socket
-concurrent.futures._base.Executor argparse._ActionsContainer multiprocessing.pool.Pool
-subprocess.Popen
+_thread.lock _thread.RLock threading.Thread logging.Logger logging.Handler _io._IOBase
+_socket.socket concurrent.futures._base.Executor argparse._ActionsContainer
+multiprocessing.pool.Pool subprocess.Popen
 """
 NO_NUMBER = frozenset(_PARTS_OF_A_PROCESS.split())
 """Types whose objects (locks, files, executors, parsers) change no number, with subtypes."""

@@ -1,5 +1,7 @@
 """Compiled functions of users: machine code is never of older code."""
 
+import itertools
+
 import pytest
 from numba import cfunc, njit
 
@@ -15,23 +17,29 @@ def helped(x):
 
 
 @njit
+def between(x):
+    return helped(x)
+
+
+@njit
 def called(x):
-    return helped(x) + 1.0
+    return between(x) + helped(0.0) + 1.0
 
 
-def test_what_was_compiled_in_this_process_is_compiled_again_after_a_change(monkeypatch):
-    drop_stale([helped, called])
+@pytest.mark.parametrize("order", [*itertools.permutations([helped, between, called])])
+def test_what_was_compiled_in_this_process_is_compiled_again_after_a_change(order, monkeypatch):
+    drop_stale(order)
     assert called(10.0) == 21.0
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
-    drop_stale([helped, called])
+    drop_stale(order)
     assert called(10.0) == 31.0
 
 
 def test_functions_of_the_same_code_are_left_alone():
-    drop_stale([helped, called])
+    drop_stale([helped, between, called])
     called(1.0)
     before = list(called.overloads.values())
-    drop_stale([helped, called])
+    drop_stale([helped, between, called])
     assert list(called.overloads.values()) == before
 
 

@@ -226,8 +226,9 @@ REMEMBERED = {
     "a cache over a helper": (
         "import functools\ndef c():\n    return 2.0\n@functools.cache\ndef t():\n    return c()\n",
         "t()", "def c():\n    return 3.0"),
-    "a constant in machine code": (
-        "import numba\nC = 2.0\n@numba.njit\ndef t():\n    return C\n", "t()", "C = 3.0"),
+    "a helper's constant in machine code": (
+        "import numba\nC = 2.0\n@numba.njit\ndef c():\n    return C\n@numba.njit\ndef t():\n"
+        "    return c()\n", "t()", "C = 3.0"),
     "a helper in machine code": (
         "import numba\n@numba.njit\ndef c():\n    return 2.0\n@numba.njit\ndef t():\n"
         "    return c()\n", "t()", "@numba.njit\ndef c():\n    return 3.0"),

@@ -43,9 +43,7 @@ def test_a_hidden_edit_is_noticed(edit, projects, tmp_path):
     assert code_of(projects, tmp_path, edits) != first
 
 
-@pytest.mark.parametrize(
-    "edit", slow_but("a comment in a method", "a print in a method", of=HARMLESS)
-)
+@pytest.mark.parametrize("edit", slow_but("an annotation", "a moved helper", of=HARMLESS))
 def test_what_a_harmless_edit_costs(edit, projects, tmp_path):
     """An edit inside a definition that is reached counts, whatever it does."""
     name, old, new, costs = HARMLESS[edit]
@@ -54,9 +52,3 @@ def test_what_a_harmless_edit_costs(edit, projects, tmp_path):
     first = code_of(projects, tmp_path, files)
     edited = code_of(projects, tmp_path, {name: files[name].replace(old, new)})
     assert differing(first, edited) == costs
-
-
-def test_most_harmless_edits_cost_nothing():
-    assert len(HIDDEN) == 50
-    assert len(HARMLESS) == 40
-    assert sum(not costs for *_, costs in HARMLESS.values()) == 31

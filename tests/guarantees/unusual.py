@@ -11,11 +11,8 @@ HOLES: dict[str, Case] = {
     "a read-only table": held(
         "from types import MappingProxyType\nM = MappingProxyType({'c': 2.0})", "M['c']"),
     "the values of a table": held("V = {'c': 2.0}.values()", "list(V)[0]"),
-    "the keys of a table": held("V = {2.0: 'c'}.keys()", "list(V)[0]"),
-    "the items of a table": held("V = {'c': 2.0}.items()", "list(V)[0][1]"),
     "memory": held("import numpy as np\nM = memoryview(np.array([2.0]))", "M[0]"),
     "a text in memory": held("import io\nF = io.StringIO('2.0')", "float(F.getvalue())"),
-    "bytes in memory": held("import io\nF = io.BytesIO(b'2.0')", "float(F.getvalue())"),
     "a weak reference": held(
         "import weakref\nclass C:\n    c = None\nC0 = C()\nC0.c = 2.0\n"
         "W = weakref.ref(C0)", "W().c"),
@@ -36,8 +33,6 @@ HOLES: dict[str, Case] = {
     "a metaclass that has every name": held(
         "class M(type):\n    def __getattr__(cls, name):\n        return 2.0\n"
         "class C(metaclass=M):\n    pass", "C.c"),
-    "an attribute of a logger": held(
-        "import logging\nLOG = logging.getLogger('mine')\nLOG.c = 2.0", "LOG.c"),
     "the context of a logger": held(
         "import logging\nLOG = logging.LoggerAdapter(logging.getLogger('mine'), {'c': 2.0})",
         "LOG.extra['c']"),
@@ -114,8 +109,6 @@ HIDDEN: dict[str, Case] = {
     "a helper of a helper, by a table of a class": beside(
         "import helper\nclass T:\n    by = {'f': [helper.mul]}", "T.by['f'][0](x[:, 0])",
         "helper", "2.0", "3.0", helper=HELPER),
-    "a default of a method": held("class P:\n    def f(self, c=2.0):\n        return c", "P().f()"),
-    "a keyword default of a lambda": held("f = lambda *, c=2.0: c", "f()"),
     "a constant of an inner function": held(
         "def f():\n    def g():\n        return 2.0\n    return g()", "f()"),
     "a condition of a comprehension": held(
@@ -123,8 +116,6 @@ HIDDEN: dict[str, Case] = {
         "v > 2.0", "v > 1.0"),
     "a slice": held("V = (2.0, 3.0, 4.0)\ndef f():\n    return V[:2][-1]", "f()", "[:2]", "[:3]"),
     "a format": held("def f():\n    return float(f'{1.26:.1f}')", "f()", ":.1f", ":.2f"),
-    "a string that is parsed": held("def f():\n    return float('2.0')", "f()"),
-    "a walrus": held("def f():\n    return (c := 2.0) * c", "f()"),
     "a match": held(
         "def f(k):\n    match k:\n        case 3:\n            return 2.0\n    return 1.0",
         "f(3)", "case 3", "case 4"),
@@ -133,7 +124,6 @@ HIDDEN: dict[str, Case] = {
         "        return 2.0", "f()"),
     "what finally returns": held(
         "def f():\n    try:\n        pass\n    finally:\n        return 2.0", "f()"),
-    "an operator": held("def f(a):\n    return a // 2.0 + 1", "f(5)", "//", "/"),
     "a global that another function sets": beside(
         "import helper", "x.mean(axis=1) * helper.get()", "helper", "2.0", "3.0",
         helper="C = None\ndef set_up():\n    global C\n    C = 2.0\ndef get():\n"
@@ -157,13 +147,6 @@ HIDDEN: dict[str, Case] = {
     "a context": held(
         "from contextlib import contextmanager\n@contextmanager\ndef c():\n    yield 2.0\n"
         "def f():\n    with c() as v:\n        return v", "f()"),
-    "a decorator with arguments from elsewhere": beside(
-        "from helper import times\n@times(2)\ndef f(x):\n    return x", "f(x[:, 0])",
-        "helper", "c * f", "(c + 1) * f",
-        helper="def times(c):\n    def w(f):\n        return lambda x: c * f(x)\n    return w\n"),
-    "a partial of a partial": held(
-        "from functools import partial\ndef g(a, b):\n    return a * b\n"
-        "f = partial(partial(g, 1.0), b=2.0)", "f()"),
     "a method that is bound": held(
         "class P:\n    def __init__(self, c):\n        self.c = c\n    def g(self):\n"
         "        return self.c\nf = P(2.0).g", "f()"),
@@ -229,9 +212,6 @@ HIDDEN: dict[str, Case] = {
         {"trial.py": trial("from p.c import gen", "gen(x)"), "p/__init__.py": "",
          "p/c.py": "def gen(x):\n    from . import a\n    return a.gen(x)\n", "p/a.py": TWO},
         {"p/a.py": TWO.replace("mean", "max")}),
-    "a setting of a library at the top": held(
-        "import decimal\ndecimal.getcontext().prec = 3\ndef f():\n"
-        "    return float(decimal.Decimal(10) / 3)", "f()", "prec = 3", "prec = 2"),
     "the limit of recursion": held(
         "import sys\nsys.setrecursionlimit(2000)\ndef f():\n    return sys.getrecursionlimit()",
         "f()", "2000", "3000"),
@@ -313,55 +293,35 @@ def unused(x):
 '''
 
 HARMLESS: dict[str, tuple[str, str, str, list[str]]] = {
-    "a comment": ("trial.py", "COLORS =", "# of lines\nCOLORS =", []),
-    "a comment in a method": ("trial.py", "        x = str", "        # draw\n        x = str", []),
-    "a comment at a line's end": ("helpers.py", "/ 3", "/ 3  # three", []),
-    "blank lines": ("helpers.py", "    return total", "\n\n    return total", []),
-    "a line's length": ("helpers.py", "x.sum(axis=1)", "x.sum(\n        axis=1,\n    )", []),
-    "quotes": ("trial.py", 'streams("data")', "streams('data')", []),
     "a number's form": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.00", []),
     "a docstring of a method": ("trial.py", '"""Draw."""', '"""Draw x."""', []),
-    "a docstring of a class": ("trial.py", '"""One trial."""', '"""A trial."""', []),
     "a docstring of a module": ("trial.py", '"""Which mean?"""', '"""Which?"""', []),
     "a docstring less": ("helpers.py", '    """Scale."""\n', "", []),
     "an annotation": ("helpers.py", "x: object", "x: list", []),
     "an annotation of a field": ("trial.py", "n_obs: int", "n_obs: float", []),
     "an annotation of a local": ("helpers.py", "total =", "total: float =", []),
-    "a figure": ("trial.py", "return COLORS", "return list(COLORS)", []),
     "a figure's constant": ("trial.py", '"red"', '"blue"', []),
     "an unused helper": ("helpers.py", "    return x\n", "    return -x\n", []),
     "a helper more": ("helpers.py", "def unused", "def more(x):\n    return x\n\n\ndef unused", []),
     "a helper less": ("helpers.py", "def unused(x):\n    return x\n", "", []),
-    "an unused constant": ("helpers.py", "OTHER = 2.0", "OTHER = 3.0", []),
     "an unused import": ("helpers.py", "import json", "import csv", []),
     "the order of definitions": (
         "helpers.py", "LIMIT = 1.0\nOTHER = 2.0", "OTHER = 2.0\nLIMIT = 1.0", []),
-    "what theory says": ("trial.py", '{"mean_x": 0.0}', '{"mean_x": 1.0}', []),
     "the number of replicates": ("trial.py", "run(40)", "run(400)", []),
-    "what a script prints": ("trial.py", "print(study().run(40).summary)", "study().run(40)", []),
-    "a logger's name": ("trial.py", "getLogger(__name__)", "getLogger('mine')", []),
     "a table that a cell shows": ("trial.py", "COLORS =", "np.median([1, 2])\nCOLORS =", []),
     "how numbers are printed": (
         "trial.py", "COLORS =", "np.set_printoptions(precision=3)\nCOLORS =", []),
-    "a setting of figures": ("trial.py", 'use("agg")', 'use("svg")', []),
-    "a print at the top": ("trial.py", "COLORS =", "print('loaded')\nCOLORS =", []),
-    "a print in a method": (
-        "trial.py", "        x = str", "        print()\n        x = str", ["Trial.simulate"]),
     "a message of a logger": (
         "trial.py", "        x = str", "        LOG.info('x')\n        x = str",
         ["LOG", "Trial.simulate"]),
-    "the text of an error": ("trial.py", "no replicates", "none", ["Trial.simulate"]),
     "the text of an assertion": ("trial.py", '"none"', '"no"', ["Trial.simulate"]),
     "a local's name": ("helpers.py", "total", "s", ["helpers.scaled"]),
     "another way to write it": ("helpers.py", "total / 3", "total * (1 / 3)", ["helpers.scaled"]),
-    "a property that only a measure reads": ("trial.py", "return 0.0", "return 0", []),
     "another entry of a table": ("trial.py", '"b": 2.0', '"b": 3.0', ["TABLE"]),
     "a moved helper": (
         "trial.py", "from helpers import scaled, LIMIT",
         "from helpers import LIMIT\ndef scaled(x):\n"
         "    total = x.sum(axis=1)\n    return total / 3",
         ["Trial.simulate", "helpers.scaled", "scaled"]),
-    "a filter of warnings": (
-        "trial.py", '"ignore", "mine"', '"ignore", "yours"', ["(what it sets at its top)"]),
 }  # fmt: skip
 """File, old and new text, and the entries that change: each costs the blocks of this study."""
