@@ -7,11 +7,11 @@ import pytest
 from scipy import special, stats
 
 from simstudy.documents.stats import quantile_bootstrap as qb
-from tests.documents.stats.replayed import NEEDS_DEV, bootstrapped
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 Q = 1 - 0.95
 ALPHA = 0.2
+NEEDS_DEV = "needs pip install -e '.[dev]'"
 
 
 def samples(kind, n_rep, n_obs):
@@ -130,6 +130,7 @@ ARCH_NAMES = {"percentile": "percentile", "basic": "basic", "normal": "norm", "b
 
 
 def test_bounds_are_archs_on_the_same_resamples():
+    bootstrapped = pytest.importorskip("arch.bootstrap", reason=NEEDS_DEV).IIDBootstrap
     for sample in samples("continuous", 3, 50):
         given = {"extra_kwargs": {"q": Q}}
         ours = bounds_of(sample, bootstrapped(sample, seed=5).apply(np.quantile, 400, **given).T)
