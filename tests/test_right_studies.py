@@ -12,6 +12,7 @@ from simstudy import Rules, Study, from_file, load, publish
 from simstudy.errors import SimstudyError, StoreError, StudyError
 from simstudy.measures import mean, variance
 from simstudy.output.report import write_index
+from tests.support import refused
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,8 @@ def test_options_that_nothing_fills_are_left_empty():
     ("name", "remedy"), [(0.5, "0.5"), ("block", "block_"), ("a/b", "a b"), (" ", "welch")]
 )
 def test_a_name_is_refused_with_a_remedy_that_works(name, remedy):
-    with pytest.raises(StudyError) as refused:
+    with refused(f"a method is named {name!r}: give it a text", StudyError):
         study({name: average})
-    assert f"a method is named {name!r}: give it a text" in str(refused.value)
-    assert "\n" not in str(refused.value)
     assert study({remedy: average}).run(50).summary["method"].tolist() == [remedy]
 
 
@@ -74,11 +73,8 @@ def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
     ids=["numbers", "class", "block"],
 )
 def test_what_cannot_run_is_one_line(scenarios, more, said):
-    with pytest.raises(SimstudyError) as refused:
+    with refused(said):
         Study("s", scenarios, methods={"m": average}, measures=[mean("b")], **more)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
-    str(refused.value).encode()
 
 
 def test_seconds_may_differ_each_time():

@@ -25,15 +25,6 @@ def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarra
     return error ** np.arange(1, 1 + n_metric)
 
 
-@pytest.mark.parametrize("n_obs", [1, 2, 31, 32, 1000, 2**16 + 1])
-def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs):
-    from simstudy.documents.stats._resample_sums import fill_indices
-
-    compiled = np.empty((3, n_obs), np.uint32)
-    fill_indices(np.uint64(2**64 - 12345), compiled)
-    np.testing.assert_array_equal(compiled, bootstrap_indices(2**64 - 12345, n_obs, 3))
-
-
 @pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64, 1000, 2**16 + 1])
 @pytest.mark.parametrize("n_column", [1, 2, 4, 5])
 def test_resampled_means_are_exactly_those_of_a_loop(n_obs, n_column):
