@@ -153,16 +153,6 @@ def test_a_mark_within_a_cell_is_no_comment(tmp_path):
     assert from_file(path, **ROLES).row("bias", method="#1")["n_rep"] == 30
 
 
-def test_a_second_name_of_a_method_may_be_empty(tmp_path):
-    rows = [
-        f"{i},{m},{i % 7 + k}" for i in range(20) for k, m in enumerate(("CC,", "MI,T", "MI,L"))
-    ]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(["rep,m1,m2,b", *rows]))
-    summary = from_file(path, **{**ROLES, "method": ["m1", "m2"]}).summary
-    assert set(summary["m1_m2"]) == {"CC", "MI, T", "MI, L"}
-
-
 # ---------------------------------------------------------------- a manifest of a stranger
 @pytest.mark.parametrize(
     "change",

@@ -15,8 +15,7 @@ from simstudy.documents.stats.mean_bootstrap import (
     replicate_seeds,
     resampled_means,
 )
-from tests.documents.stats.draws import rng_at
-from tests.documents.stats.resample_indices import bootstrap_indices
+from tests.documents.stats.draws import bootstrap_indices, rng_at
 
 
 def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:

@@ -15,8 +15,7 @@ from simstudy.documents.stats.models.trial import (
     stage_of_errors,
     verdict,
 )
-from tests.documents.stats.draws import rng_at
-from tests.documents.stats.resample_indices import bootstrap_indices
+from tests.documents.stats.draws import bootstrap_indices, rng_at
 
 K = 1.5
 ERRORS = rng_at(5).normal(size=(2, 30))
