@@ -8,7 +8,8 @@ import dataclasses
 import math
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from scipy import stats
 
 from simstudy import Rules
 from simstudy.cli import main
+from simstudy.errors import SimstudyError
 
 ROOT = Path(__file__).parents[1]
 needs_results = pytest.mark.skipif(
@@ -64,6 +66,15 @@ def assert_caught(actual: Any, expected: Any, mcse: Any, comparisons: int = 0) -
     """
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(actual, expected, mcse, comparisons)
+
+
+@contextmanager
+def refused(said: str, kind: type[Exception] = SimstudyError) -> Iterator[None]:
+    """Within it, something is refused in one line that has these words."""
+    with pytest.raises(kind) as refusal:
+        yield
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
 
 
 def command_line(arguments: Sequence[str]) -> int:

@@ -198,7 +198,3 @@ def test_the_example_of_a_core_function_runs(name, names_of_study, tmp_path, mon
     of = operator.attrgetter(name)(simstudy)
     assert "Examples" in sections(of)
     assert run_example(of, name, dict(names_of_study)) or name == "published"
-
-
-def test_there_are_at_least_fifteen_core_functions():
-    assert len(CORE) >= 15

@@ -7,13 +7,6 @@ import pytest
 
 from tests.support import ROOT
 
-
-@pytest.mark.slow
-def test_the_layers_hold():
-    linter = pytest.importorskip("importlinter.cli", reason="needs pip install -e '.[dev]'")
-    assert linter.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
-
-
 PACKAGES = (
     "measures", "figures", "documents", "data", "provenance", "store", "engine", "analysis",
 )  # fmt: skip

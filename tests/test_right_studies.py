@@ -12,6 +12,7 @@ from simstudy import Rules, Study, from_file, load, publish
 from simstudy.errors import SimstudyError, StoreError, StudyError
 from simstudy.measures import mean, variance
 from simstudy.output.report import write_index
+from tests.support import refused
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,8 @@ def test_options_that_nothing_fills_are_left_empty():
     ("name", "remedy"), [(0.5, "0.5"), ("block", "block_"), ("a/b", "a b"), (" ", "welch")]
 )
 def test_a_name_is_refused_with_a_remedy_that_works(name, remedy):
-    with pytest.raises(StudyError) as refused:
+    with refused(f"a method is named {name!r}: give it a text", StudyError):
         study({name: average})
-    assert f"a method is named {name!r}: give it a text" in str(refused.value)
-    assert "\n" not in str(refused.value)
     assert study({remedy: average}).run(50).summary["method"].tolist() == [remedy]
 
 
@@ -74,11 +73,8 @@ def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
     ids=["numbers", "class", "block"],
 )
 def test_what_cannot_run_is_one_line(scenarios, more, said):
-    with pytest.raises(SimstudyError) as refused:
+    with refused(said):
         Study("s", scenarios, methods={"m": average}, measures=[mean("b")], **more)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
-    str(refused.value).encode()
 
 
 def test_seconds_may_differ_each_time():
@@ -155,16 +151,6 @@ def test_a_mark_within_a_cell_is_no_comment(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(TABLE.replace(",m,", ",#1,"))
     assert from_file(path, **ROLES).row("bias", method="#1")["n_rep"] == 30
-
-
-def test_a_second_name_of_a_method_may_be_empty(tmp_path):
-    rows = [
-        f"{i},{m},{i % 7 + k}" for i in range(20) for k, m in enumerate(("CC,", "MI,T", "MI,L"))
-    ]
-    path = tmp_path / "rows.csv"
-    path.write_text("\n".join(["rep,m1,m2,b", *rows]))
-    summary = from_file(path, **{**ROLES, "method": ["m1", "m2"]}).summary
-    assert set(summary["m1_m2"]) == {"CC", "MI, T", "MI, L"}
 
 
 # ---------------------------------------------------------------- a manifest of a stranger

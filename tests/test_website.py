@@ -49,11 +49,6 @@ def test_the_tool_has_11_500_words_and_the_site_30_000_apart_from_the_reference(
     assert len(of_the_tool) + len(of_the_case) <= 30_000
 
 
-def test_words_are_counted_without_code():
-    page = "A [word](x/y.md), $x^2$ 3.5\n\n```\ncode\n```\nends."
-    assert words_of(page) == ["A", "[word", "ends."]
-
-
 def test_the_contents_are_the_lists_below_headings():
     page = "# Title\n\n## A\n\n- [one](a.md): words\n\n## B\n\ntext [no](b.md)\n"
     assert with_contents(page).removeprefix(page).strip() == (

@@ -1,10 +1,8 @@
 """Proportions of compatible predictions: what the document states, and what its figures show."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from experiments.proportion_compatible.claims import CLAIMS
@@ -13,7 +11,6 @@ from experiments.proportion_compatible.study import Config, study
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.proportions import METHODS, Proportion
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
-from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -73,11 +70,3 @@ def test_estimates_without_noise_are_means_and_not_errors(result):
         cell = result.plan.axes["estimator"].index(estimator)
         column = "log10_p" if measure == "mean_log10_p" else "estimate"
         assert rows[name, 1.0] == pytest.approx(at_1[column][:, cell].mean())
-
-
-def test_the_page_of_the_measures_shows_what_runs():
-    page = (ROOT / "docs" / "documents" / "predictive_pvalues.md").read_text()
-    (example,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
-    found: dict[str, Any] = {}
-    exec(compile(example, "proportion_compatible.md", "exec"), found)
-    assert all(np.isfinite([found["log10_p"], *found["shares"].values()]))

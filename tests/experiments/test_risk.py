@@ -1,39 +1,26 @@
 """The risk of a fitted linear model and its bootstrap: against loops, theory and simulation."""
 
 import numpy as np
-import pytest
 
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_risk import RegressionRisk
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from tests.documents.scenarios.draws import streams
-from tests.documents.stats.models.linear_models import LinearRegression
-from tests.documents.stats.resample_indices import bootstrap_indices
+from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.stats.models.linear_models import plain_fits
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
-
-metrics = pytest.importorskip("sklearn.metrics")
 
 
 def test_a_block_is_the_plain_loop():
     scenario, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
     found = scenario.simulate(streams(), n_rep)
-    rng = streams()("data")
-    train = scenario.model.draw(rng, n_rep, scenario.n_train)
-    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
-    for rep in range(n_rep):
-        model = LinearRegression().fit(train.features[rep], train.y[rep])
-        said = model.predict(test.features[rep])
-        empirical = [
-            metrics.mean_squared_error(test.y[rep], said),
-            metrics.mean_absolute_error(test.y[rep], said),
-        ]
-        variance = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
+    fits = plain_fits(scenario.model, streams()("data"), n_rep, 30, 50)
+    for rep, (distance, intercept, (errors,)) in enumerate(fits):
+        variance, empirical = 5.0 + distance, [np.mean(errors**2), np.mean(np.abs(errors))]
         printed = [variance, np.sqrt(2 * variance / np.pi)]
         np.testing.assert_allclose(found["empirical"][rep], empirical, rtol=1e-10)
         np.testing.assert_allclose(found["risk_printed"][rep], printed, rtol=1e-10)
-        np.testing.assert_allclose(
-            found["risk"][rep, 0], variance + model.intercept_**2, rtol=1e-10
-        )
+        np.testing.assert_allclose(found["risk"][rep, 0], variance + intercept**2, rtol=1e-10)
 
 
 def squared_intercepts(n_rep: int) -> np.ndarray:
@@ -54,20 +41,14 @@ def test_the_bias_of_the_printed_risk_is_known():
 def test_a_block_of_bootstraps_is_the_plain_loop():
     scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
     found = scenario.simulate(streams(), n_rep)
-    rng = streams()("data")
-    train = scenario.model.draw(rng, n_rep, scenario.n_train)
     seeds = replicate_seeds(streams()("bootstrap"), n_rep)
-    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
-    for rep in range(n_rep):
-        model = LinearRegression().fit(train.features[rep], train.y[rep])
-        spread = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
-        errors = test.y[rep] - model.predict(test.features[rep])
-        drawn = bootstrap_indices(seeds[rep, 0], scenario.n_test, 60)
-        metrics = np.array([np.mean(errors[indices] ** 2) for indices in drawn])
-        np.testing.assert_allclose(
-            found["variance"][rep], metrics.var() * scenario.n_test, rtol=1e-9
-        )
-        truth = 2 * spread**2 + 4 * model.intercept_**2 * spread
+    fits = plain_fits(scenario.model, streams()("data"), n_rep, 40, 25)
+    for rep, (distance, intercept, (errors,)) in enumerate(fits):
+        spread = 5.0 + distance
+        drawn = bootstrap_indices(seeds[rep, 0], 25, 60)
+        variance = np.mean(errors[drawn] ** 2, axis=1).var() * 25
+        truth = 2 * spread**2 + 4 * intercept**2 * spread
+        np.testing.assert_allclose(found["variance"][rep], variance, rtol=1e-9)
         np.testing.assert_allclose(found["variance_true"][rep], truth, rtol=1e-10)
         np.testing.assert_allclose(found["variance_printed"][rep], 2 * spread**2, rtol=1e-10)
 

@@ -14,44 +14,32 @@ import json
 import linecache
 import os
 import signal
-import subprocess
 import sys
 import threading
 import types
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.guarantees.server import Orders
+
 N_REP, BLOCK = 40, 20
 
 
-class Projects:
+class Projects(Orders):
     """The server, and orders to it."""
 
     def __init__(self) -> None:
-        env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.guarantees.projects"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
-        )  # fmt: skip
+        super().__init__("tests.guarantees.projects")
 
     def run(self, folder: Path, out: Path, **order: Any) -> dict[str, Any]:
         """Run the study of `folder/trial.py`; what came of it."""
-        assert self.process.stdin
-        assert self.process.stdout
-        order |= {"folder": str(folder), "out": str(out)}
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        answer: dict[str, Any] = self.ask(folder=str(folder), out=str(out), **order)
         return answer
 
     def cells(self, folder: Path, *cells: str, backend: str = "inline") -> list[dict[str, Any]]:
         """Run cells of a notebook in one process; what came of each `answer(study)` in them."""
         answered: Any = self.run(folder, folder / "out", cells=cells, backend=backend)
         return answered if isinstance(answered, list) else [answered]
-
-    def close(self) -> None:
-        self.process.communicate("")
 
 
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:

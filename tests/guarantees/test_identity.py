@@ -571,12 +571,8 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(
-    "change",
-    slow_but(*(f"{group}: {next(iter(cases))}" for group, cases in GROUPS.items()), of=CHANGES),
-)
-def test_what_moves_numbers_is_drawn_again(change, projects, tmp_path):
-    files, edits = CHANGES[change]
+def drawn_again(projects, tmp_path, files, edits):
+    """Run, run again, and run what is edited, whose numbers are those of a fresh folder."""
     folder = write(tmp_path / "code", files)
     first = projects.run(folder, tmp_path / "out")
     assert first.get("n_blocks") in (2, 4), first
@@ -588,6 +584,15 @@ def test_what_moves_numbers_is_drawn_again(change, projects, tmp_path):
     assert "numbers" in fresh, fresh
     assert fresh["numbers"] != first["numbers"], "the case must move the numbers"
     assert after["numbers"] == fresh["numbers"], "a stale number"
+    return after
+
+
+@pytest.mark.parametrize(
+    "change",
+    slow_but(*(f"{group}: {next(iter(cases))}" for group, cases in GROUPS.items()), of=CHANGES),
+)
+def test_what_moves_numbers_is_drawn_again(change, projects, tmp_path):
+    drawn_again(projects, tmp_path, *CHANGES[change])
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.guarantees.content import slow_but
-from tests.guarantees.test_identity import write
+from tests.guarantees.test_identity import drawn_again, write
 from tests.guarantees.unusual import HARMLESS, HIDDEN, HOLES, STUDY, STUDY_HELPERS
 
 
@@ -11,18 +11,7 @@ from tests.guarantees.unusual import HARMLESS, HIDDEN, HOLES, STUDY, STUDY_HELPE
     "hole", slow_but("arguments of a script", "a class that registers itself", of=HOLES)
 )
 def test_an_edit_is_drawn_again(hole, projects, tmp_path):
-    """Two runs in one folder: the second has other numbers, and says what changed."""
-    files, edits = HOLES[hole]
-    folder = write(tmp_path / "code", files)
-    how = {"path": [str(folder)]}
-    first = projects.run(folder, tmp_path / "out", **how)
-    assert first.get("n_blocks") == 2, first
-    again = projects.run(folder, tmp_path / "out", **how)
-    assert (again["numbers"], again["n_blocks"]) == (first["numbers"], 0)
-    write(folder, edits)
-    after = projects.run(folder, tmp_path / "out", **how)
-    assert after["n_blocks"] == 2, after
-    assert after["numbers"] != first["numbers"]
+    after = drawn_again(projects, tmp_path, *HOLES[hole])
     assert "changed since 2 stored blocks were drawn" in after["notes"][0]
 
 

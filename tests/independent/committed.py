@@ -22,7 +22,6 @@ class Committed(NamedTuple):
     value: float
     mcse: float
     rounding: float
-    source: str
 
 
 Lookup = Callable[[], Committed]
@@ -48,7 +47,7 @@ def stored(study: str, name: str, value: str, mcse: str, /, **factors: Any) -> L
 
     def look() -> Committed:
         row = only(frame(study, name), f"{study}/{name}", **factors)
-        return Committed(row[value], row.get(mcse, 0.0), 0.0, f"{study}/{name}, {value}")
+        return Committed(row[value], row.get(mcse, 0.0), 0.0)
 
     return look
 
@@ -86,7 +85,7 @@ def printed(study: str, claim: str, pattern: str, *, two_mcse: int | None = None
             raise LookupError(f"the detail of {claim!r} of {study} has no {pattern!r} any more.")
         value, rounding = in_digits(found[1])
         mcse = 0.0 if two_mcse is None else sum(in_digits(found[two_mcse])) / 2
-        return Committed(value, mcse, rounding, f"{study}/claims.parquet, detail")
+        return Committed(value, mcse, rounding)
 
     return look
 

@@ -1,10 +1,9 @@
-"""All checks, computed and compared: as rows for a terminal and for README.md here."""
+"""All checks, computed and compared: as rows of README.md here."""
 
 from __future__ import annotations
 
 import importlib
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -29,13 +28,12 @@ for module in MODULES:
 
 
 class Row(NamedTuple):
-    """A check with what came out, and the seconds it took."""
+    """A check with what came out."""
 
     check: Check
     committed: Committed
     found: Answer
     verdict: Verdict
-    seconds: float
 
     @property
     def z(self) -> float | None:
@@ -47,11 +45,9 @@ class Row(NamedTuple):
 def computed(checks: Iterable[Check] = tuple(CHECKS)) -> Iterator[Row]:
     """Rows as they come, on one thread: matrices here are small, and bits are then the same."""
     for check in checks:
-        begun = time.perf_counter()
         with threadpool_limits(1):
             found, committed = check.compute(), check.committed()
-        seconds = time.perf_counter() - begun
-        yield Row(check, committed, found, compare(found, committed), seconds)
+        yield Row(check, committed, found, compare(found, committed))
 
 
 def with_error(value: float, error: float) -> str:
@@ -82,16 +78,8 @@ def summary(rows: Sequence[Row]) -> str:
     )
 
 
-def line(row: Row) -> str:
-    """For a terminal."""
-    said = "agrees " if row.verdict.agrees else "DIFFERS"
-    numbers = f"{committed_cell(row.committed):>21} {with_error(*row.found[:2]):>21}"
-    apart = f"{short(abs(row.verdict.gap)):>8} of {short(row.verdict.allowed):<7}"
-    return f"{said} {numbers} {apart} {row.seconds:5.1f} s  {row.check.what}"
-
-
 def markdown(row: Row) -> str:
-    """A row of the page."""
+    """A row of the page, which is printed as it stands."""
     allowed = short(row.verdict.allowed) if row.verdict.allowed else "nothing"
     cells = [
         *(row.check.what, committed_cell(row.committed), with_error(*row.found[:2])),

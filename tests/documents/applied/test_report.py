@@ -8,30 +8,6 @@ import pandas as pd
 from simstudy.documents.applied import accuracy_check
 from simstudy.documents.applied.thresholds import TaskTable
 
-LOST = [1] * 90 + [0] * 8 + [1] * 2, [1] * 80 + [0] * 18 + [1] * 2
-
-
-def test_a_report_line_by_line():
-    """Ten answers lost and none gained: p is 2 to the -10; the power is checked elsewhere."""
-    lines = repr(accuracy_check(*LOST, theta=0.1, metric="exact match")).splitlines()
-    assert lines[0] == (
-        "regression: exact match 0.82 against the reference's 0.92, 0.1 worse "
-        "(standard error 0.03); p = 0.000977 <= alpha = 0.05"
-    )
-    assert lines[1:4] == [
-        "test          McNemar's exact test of 100 prompts, 10 lost and 0 gained",
-        "scores        100 prompts, each with both scores, correlation 0.63; higher is better",
-        "threshold     0.84: a candidate there or below fails",
-    ]
-    assert lines[4].startswith("level         ")
-    assert lines[4].endswith(
-        "of unchanged candidates fail (alpha 0.05, at the shares that were found)"
-    )
-    assert (
-        lines[-1]
-        == "note          each row was taken for one prompt; if it is not, say paired=false"
-    )
-
 
 def test_what_there_is_not_is_said():
     none = repr(accuracy_check([1, 0, 1], [1, 0, 0]))

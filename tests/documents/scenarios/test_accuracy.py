@@ -7,7 +7,6 @@ from scipy import stats
 from simstudy.documents.scenarios.accuracy import (
     METHODS,
     AccuracyCheck,
-    document_counts,
     exact_shares,
 )
 from simstudy.documents.stats.accuracy import counts as of_two
@@ -66,13 +65,6 @@ def test_every_test_decides_on_its_own_counts(trial):
         np.testing.assert_array_equal(found["reject"][:, METHODS.index(test)], decided, test)
 
 
-def test_a_rounded_threshold_is_the_nearest_count():
-    gamma = np.arange(33) + Z * 0.5 * np.sqrt(64)  # -6.58 from the reference: to -7
-    at, strictly = (document_counts(32, ALPHA, rounded=True, strictly=s) for s in (False, True))
-    np.testing.assert_array_equal(at, np.maximum(np.rint(gamma), -1))
-    np.testing.assert_array_equal(strictly, np.maximum(np.rint(gamma) - 1, -1))
-
-
 # ---------------------------------------------------------------- what is drawn
 
 
@@ -121,12 +113,6 @@ def test_with_one_reference_only_the_check_varies():
     assert trial.luck == pytest.approx((right - 28) / np.sqrt(40 * 0.21))
     np.testing.assert_allclose(found, np.rint(found), atol=1e-12)
     assert trial.exact()["empirical_se"] == pytest.approx(np.sqrt(0.21 / 40))
-
-
-@pytest.mark.parametrize("quantile", [0.025, 0.5, 0.9])
-@pytest.mark.parametrize("n", [32, 33, 500])
-def test_a_reference_lies_at_its_quantile(n, quantile):
-    assert AccuracyCheck(n, quantile=quantile).kept == stats.binom.ppf(quantile, n, 0.5)
 
 
 # ---------------------------------------------------------------- effects and refusals

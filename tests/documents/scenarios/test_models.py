@@ -9,14 +9,12 @@ from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios import models
 from simstudy.documents.scenarios.models import Model, ModelTrial, try_model
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
-from simstudy.documents.stats.models.least_squares import fit_each, fit_least_squares
 from simstudy.documents.stats.models.metrics import MAE, MSE, R2, tweedie_deviance
 from simstudy.provenance.scenario_id import identity
 from tests.documents.scenarios.draws import streams
+from tests.documents.stats.draws import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 from tests.documents.stats.models.test_metrics import estimate
-from tests.documents.stats.resample_indices import bootstrap_indices
-from tests.support import assert_within_mcse
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)
 RIDGE = Model("ridge", Ridge)
@@ -67,21 +65,6 @@ def test_a_block_is_the_plain_loop():
             cell = rep, 0, slice(None), at
             np.testing.assert_array_equal(found["reject"][cell], z < design.critical_value)
             np.testing.assert_array_equal(found["null_is_false"][cell], bound > sign * truth)
-
-
-def test_fresh_observations_know_the_true_risk():
-    """Against theory, in standard errors of the fresh sample."""
-    model, n_rep, n_truth = LinearModel(n_feature=3), 20, 10000
-    rng = np.random.default_rng(1)
-    train = model.draw(rng, n_rep, 40)
-    new = model.draw(rng, n_rep, n_truth, train.coefficients)
-    fitted = fit_each(LinearRegression(), train.features, train.y, new.features, rng)
-    trial = ModelTrial(model, (MSE, MAE), (20,), n_truth=n_truth)
-    truth = trial.true_metrics(new.y, fitted)[:, 0]
-    risk = model.risk(train.coefficients, fit_least_squares(train.features, train.y))
-    for at, kind in enumerate(("mse", "mae")):
-        variance = getattr(risk, f"{kind}_variance") / n_truth
-        assert_within_mcse(truth[:, at], getattr(risk, kind), np.sqrt(variance))
 
 
 def test_metrics_do_not_move_each_other():

@@ -17,8 +17,8 @@ from simstudy.documents.scenarios.regression import (
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.study import Study
 from tests.documents.scenarios.draws import streams
-from tests.documents.stats.models.linear_models import LinearRegression
-from tests.documents.stats.resample_indices import bootstrap_indices
+from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.stats.models.linear_models import plain_fits
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}
@@ -40,15 +40,12 @@ def plain_bootstrap(loss, errors, seeds, trial):
     return value, np.std(means), -np.quantile(t, special.ndtr(-trial.k))
 
 
-def plain_replicate(trial, train, samples, seeds, rep):
+def plain_replicate(trial, spread, errors, seeds):
     """One replicate as the document runs it, for both standard errors and both truths."""
-    model = LinearRegression().fit(train.features[rep], train.y[rep])
-    errors = [new.y[rep] - model.predict(new.features[rep]) for new in samples]
-    spread = trial.model.noise_variance + np.sum((train.coefficients[rep] - model.coef_) ** 2)
     printed = {"mse": spread, "mae": np.sqrt(spread * 2 / np.pi)}
     for metric, loss in LOSSES.items():
         first, second = (
-            plain_bootstrap(loss, e, s[rep], trial) for e, s in zip(errors, seeds, strict=True)
+            plain_bootstrap(loss, e, s, trial) for e, s in zip(errors, seeds, strict=True)
         )
         for method in METHODS:
             scale = [x[2] / trial.k if method == "studentized" else 1.0 for x in (first, second)]
@@ -70,13 +67,12 @@ def plain_replicate(trial, train, samples, seeds, rep):
 def test_a_block_is_the_plain_loop(n_inner):
     trial, n_rep = replace(SMALL, n_inner=n_inner), 4
     found = trial.simulate(streams(), n_rep)
-    rng, boot = streams()("data"), streams()("bootstrap")
-    train = trial.model.draw(rng, n_rep, trial.n_train)
-    sizes = trial.n_test, trial.design.n2
-    samples = [trial.model.draw(rng, n_rep, n, train.coefficients) for n in sizes]
-    seeds = [replicate_seeds(boot, n_rep) for _ in sizes]
-    for rep in range(n_rep):
-        for cell, said in plain_replicate(trial, train, samples, seeds, rep):
+    boot, sizes = streams()("bootstrap"), (trial.n_test, trial.design.n2)
+    seeds = zip(*(replicate_seeds(boot, n_rep) for _ in sizes), strict=True)
+    fits = plain_fits(trial.model, streams()("data"), n_rep, trial.n_train, *sizes)
+    for rep, ((distance, _, errors), both) in enumerate(zip(fits, seeds, strict=True)):
+        spread = trial.model.noise_variance + distance
+        for cell, said in plain_replicate(trial, spread, errors, both):
             for name, value in said.items():
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 

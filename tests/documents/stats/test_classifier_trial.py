@@ -111,14 +111,6 @@ def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
             assert hundredths / 100 - margin == pytest.approx(lower, abs=1e-15)
 
 
-@pytest.mark.parametrize("rule", bt.RULES)
-def test_proven_sample_size_has_the_power_and_keeps_it(rule):
-    for k, margin, power in [(0.95, 0.05, 0.8), (0.5, 0.1, 0.99), (0.9, 0.3, 0.5)]:
-        enough = int(bt.proven_sample_size(k, margin, power, 0.05))
-        later = np.arange(enough, 3 * enough, max(1, enough // 50))
-        assert (bt.trial_power(later, k, k - margin, 0.05, rule=rule).power >= power).all()
-
-
 @pytest.mark.parametrize(("rank", "n_test"), [(1, 50), (4, 60)])
 def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
     critical = bt.critical_count(184, 0.9, 0.05, rule="score")

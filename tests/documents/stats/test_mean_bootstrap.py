@@ -15,23 +15,13 @@ from simstudy.documents.stats.mean_bootstrap import (
     replicate_seeds,
     resampled_means,
 )
-from tests.documents.stats.draws import rng_at
-from tests.documents.stats.resample_indices import bootstrap_indices
+from tests.documents.stats.draws import bootstrap_indices, rng_at
 
 
 def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:
     """|error| to the powers 1, 2, ...: losses of one model, as different as losses are."""
     error = np.abs(np.random.default_rng(5).normal(size=(n_rep, n_obs, 1)))
     return error ** np.arange(1, 1 + n_metric)
-
-
-@pytest.mark.parametrize("n_obs", [1, 2, 31, 32, 1000, 2**16 + 1])
-def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs):
-    from simstudy.documents.stats._resample_sums import fill_indices
-
-    compiled = np.empty((3, n_obs), np.uint32)
-    fill_indices(np.uint64(2**64 - 12345), compiled)
-    np.testing.assert_array_equal(compiled, bootstrap_indices(2**64 - 12345, n_obs, 3))
 
 
 @pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64, 1000, 2**16 + 1])

@@ -10,7 +10,6 @@ import pytest
 
 from simstudy.documents.stats import networks as training
 from simstudy.documents.stats.networks import (
-    VARIANCE_FLOOR,
     Network,
     Trainer,
     Training,
@@ -28,12 +27,12 @@ def batches():
     return [slice(start, end) for start, end in pairwise(TRAINING.batch_ends(N_TRAIN))]
 
 
-def drawn(n_network=N_NETWORK, n_feature=N_FEATURE):
+def drawn(hidden=NETWORK.hidden):
     """Features, responses, initial weights, and an order of its own for each network and epoch."""
     rng = np.random.default_rng(1)
-    features, y = rng.standard_normal((N_OBS, n_feature)), rng.standard_normal(N_TRAIN)
-    weights = NETWORK.initial(n_network, n_feature, rng)
-    rows = rng.integers(0, N_TRAIN, (n_network, N_TRAIN), dtype=np.int32)
+    features, y = rng.standard_normal((N_OBS, N_FEATURE)), rng.standard_normal(N_TRAIN)
+    weights = Network(hidden).initial(N_NETWORK, N_FEATURE, rng)
+    rows = rng.integers(0, N_TRAIN, (N_NETWORK, N_TRAIN), dtype=np.int32)
     return features, y, weights, [rng.permuted(rows, axis=1) for _ in range(N_EPOCH)]
 
 
@@ -64,8 +63,9 @@ def rounding(features, y, weights, orders):
     return np.abs(after - before).max()
 
 
-def test_training_is_that_of_a_plain_loop():
-    made = drawn()
+@pytest.mark.parametrize("hidden", [NETWORK.hidden, (), (4,), (7, 5, 3)])
+def test_training_is_that_of_a_plain_loop(hidden):
+    made = drawn(hidden)
     found, limit = trained(*made), rounding(*made)
     for at in range(N_NETWORK):
         np.testing.assert_allclose(found[at], trained_plainly(at, *made), rtol=0, atol=limit)
@@ -78,43 +78,12 @@ def test_that_test_catches_another_constant(monkeypatch, constant, value):
     assert np.abs(trained(*drawn()) - before).max() > limit
 
 
-def test_the_gradient_of_the_plain_loop_is_that_of_finite_differences():
-    features, y, weights, _ = drawn()
-    x, y = features[:16], y[:16]
-    slope, step, losses = PlainNetwork(weights, 1).gradient(x, y)[0][2, 3], EPS ** (1 / 3), []
-    for sign in (-1, 1):
-        moved = [layer[1].copy() for layer in weights]
-        moved[0][2, 3] += sign * step
-        losses.append(loss(moved, x, y))
-    third = 1e2 * losses[0]  # a bound on the third derivative: errors are step² of it
-    found = (losses[1] - losses[0]) / (2 * step)
-    assert abs(found - slope) <= third * step**2 + EPS * losses[0] / step
-
-
-def loss(weights, x, y):
-    """Mean squared error of a batch."""
-    for layer in weights[:-1]:
-        z = x @ layer
-        x = np.maximum((z - z.mean(axis=0)) / np.sqrt(z.var(axis=0) + VARIANCE_FLOOR), 0)
-    return np.mean((x @ weights[-1][:, 0] - y) ** 2)
-
-
 def test_a_network_is_the_same_alone_and_among_others():
     features, y, weights, orders = drawn()
     together = trained(features, y, weights, orders)
     for at in range(N_NETWORK):
         own = [layer[[at]] for layer in weights], [order[[at]] for order in orders]
         np.testing.assert_array_equal(trained(features, y, *own)[0], together[at])
-
-
-@pytest.mark.parametrize("hidden", [(), (4,), (7, 5, 3)])
-def test_networks_of_any_depth_are_those_of_a_plain_loop(hidden):
-    features, y, _, orders = drawn()
-    weights = Network(hidden).initial(N_NETWORK, N_FEATURE, np.random.default_rng(4))
-    found = trained(features, y, weights, orders)
-    for at in range(N_NETWORK):
-        expected = trained_plainly(at, features, y, weights, orders)
-        np.testing.assert_allclose(found[at], expected, rtol=0, atol=1e-11)
 
 
 # ---------------------------------------------------------------- ensembles

@@ -7,11 +7,11 @@ import pytest
 from scipy import special, stats
 
 from simstudy.documents.stats import quantile_bootstrap as qb
-from tests.documents.stats.replayed import NEEDS_DEV, bootstrapped
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 Q = 1 - 0.95
 ALPHA = 0.2
+NEEDS_DEV = "needs pip install -e '.[dev]'"
 
 
 def samples(kind, n_rep, n_obs):
@@ -61,15 +61,10 @@ def shares_and_truth(draws, sample):
     return np.mean(draws[:, None] <= at, axis=0), truth, np.sqrt(truth * (1 - truth) / draws.size)
 
 
-@pytest.mark.parametrize("way", ["resampling", "pairs"])
-def test_draws_follow_the_exact_law(way):
+def test_draws_follow_the_exact_law():
     rng, sample = np.random.default_rng(4), samples("continuous", 1, 50)[0]
-    if way == "resampling":
-        draws = np.quantile(rng.choice(sample, (N_DRAWS, 50)), Q, axis=1)
-    else:
-        made = qb.resample(sample[None], Q, N_DRAWS, rng)
-        draws = np.repeat(made.values[0], made.weights[0])
-    assert_within_mcse(*shares_and_truth(draws, sample))
+    made = qb.resample(sample[None], Q, N_DRAWS, rng)
+    assert_within_mcse(*shares_and_truth(np.repeat(made.values[0], made.weights[0]), sample))
 
 
 def test_that_test_catches_ranks_drawn_independently():
@@ -130,6 +125,7 @@ ARCH_NAMES = {"percentile": "percentile", "basic": "basic", "normal": "norm", "b
 
 
 def test_bounds_are_archs_on_the_same_resamples():
+    bootstrapped = pytest.importorskip("arch.bootstrap", reason=NEEDS_DEV).IIDBootstrap
     for sample in samples("continuous", 3, 50):
         given = {"extra_kwargs": {"q": Q}}
         ours = bounds_of(sample, bootstrapped(sample, seed=5).apply(np.quantile, 400, **given).T)

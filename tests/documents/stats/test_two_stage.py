@@ -11,7 +11,6 @@ from scipy import optimize, special, stats
 from simstudy.documents.stats.two_stage import (
     boundary_n2,
     boundary_power,
-    boundary_rejection,
     cdf,
     critical_value,
     outcome_table,
@@ -121,13 +120,6 @@ def test_power_rises_with_n2_from_alpha_to_1(alpha, k):
 
 
 # ---------------------------------------------------------------- the boundary
-def test_rejects_more_often_at_the_boundary_than_on_average():
-    """There the statistic is the second mean's own error."""
-    found = boundary_rejection(0.05, 1.5, 150, 399)
-    assert found == pytest.approx(special.ndtr(critical_value(0.05, 1.5, 150, 399)), rel=1e-12)
-    assert found > 2 * 0.05
-
-
 def test_boundary_n2_is_the_least_that_reaches():
     n2 = boundary_n2(0.8, 0.05, 1.5, 150)
     assert n2 == 694

@@ -67,33 +67,6 @@ def test_rank_of_a_large_sample_brackets_the_risk(n_obs):
         assert um.violation(rank, n_obs, 0.95) == pytest.approx(float(here), rel=1e-9)
 
 
-def violation_with_ties(shares, n_obs, sensitivity, rank, *, strictly_above):
-    """Exact P(sensitivity < k) for scores on 0, 1, ..., by going through all samples."""
-    total = Fraction(0)
-    for sample in itertools.product(range(len(shares)), repeat=n_obs):
-        threshold = sorted(sample)[rank - 1]
-        positive = sum(shares[threshold + strictly_above :], Fraction(0))
-        if positive < sensitivity:
-            total += math.prod(shares[value] for value in sample)
-    return total
-
-
-TIED = [Fraction(1, 10), Fraction(3, 10), Fraction(4, 10), Fraction(2, 10)]
-
-
-@pytest.mark.parametrize("sensitivity", ["0.5", "0.6", "0.75", "0.9"])
-def test_guarantee_holds_under_ties_for_at_or_above(sensitivity):
-    for rank in range(1, 7):
-        found = violation_with_ties(TIED, 6, Fraction(sensitivity), rank, strictly_above=0)
-        assert found <= exact_violation(rank, 6, sensitivity)
-
-
-def test_that_test_catches_strictly_above():
-    rank = int(um.umbrella_rank(6, 0.75, 0.5))
-    assert rank == 1
-    assert violation_with_ties(TIED, 6, Fraction("0.75"), rank, strictly_above=1) > Fraction(1, 2)
-
-
 N_REP = replicates_to_catch(0.02, sd=0.4)
 
 

@@ -169,12 +169,9 @@ def test_the_scale_and_its_direction_change_nothing_else(rule, counts, lower_is_
         assert getattr(other, measured) == pytest.approx(100 * getattr(plain, measured))
 
 
-def test_the_standard_error_is_that_of_the_differences():
+def test_standard_errors_are_those_of_differences_and_of_two_binomials():
     differences = np.repeat([1.0, -1.0, 0.0], [5, 1, 6])
     assert of_changes(5, 1).standard_error == pytest.approx(differences.std() / math.sqrt(PROMPTS))
-
-
-def test_the_standard_error_of_two_shares_is_that_of_two_binomials():
     variances = 8 / 9 * 1 / 9 / 9, 3 / 7 * 4 / 7 / 7
     assert of_two(8, 3).standard_error == pytest.approx(math.sqrt(sum(variances)))
 

@@ -58,36 +58,7 @@ def test_estimates_are_those_of_a_loop_over_draws(monkeypatch, n_obs, n_draw, n_
     assert_is_the_loop(found, models, weights.__getitem__)
 
 
-def test_losses_of_a_mean_have_the_variance_of_dirichlet_weights():
-    """Of a flat Dirichlet's weights a mean of n losses has their variance over n + 1."""
-    (model,), n_draw = models_of(3, 7, 1), 4000
-    (found,) = bayesian_bootstrap([model], rng_at(), n_draw=n_draw)
-    losses = {"mae": np.abs(model.error), "mse": model.error**2, "elpd": 7 * model.log_density}
-    for name, values in losses.items():
-        exact = np.sqrt(values.var(axis=1) / 8)
-        at = UTILITIES.index(name)
-        # Kurtosis of a weighted mean is below 5: relative scatter √((5 - 1) / 4 S).
-        np.testing.assert_allclose(found.std_error[:, at], exact, rtol=5 / np.sqrt(n_draw))
-        gap = np.abs(found.value[:, at] - values.mean(axis=1))
-        assert (gap < 5 * exact / np.sqrt(n_draw)).all()
-
-
 # ---------------------------------------------------------------- edges
-def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced():
-    """Its numerator then varies by (sum w z)², about a chi-square over n: sd sqrt(2)/n."""
-    n_obs, n_draw = 100, 4000
-    y = rng_at().standard_normal((1, n_obs))
-    error = (y - y.mean()) * n_obs / (n_obs - 1)
-    (found,) = bayesian_bootstrap([Pointwise(y, error)], rng_at(), n_draw=n_draw)
-    errors = dict(zip(UTILITIES, found.std_error[0], strict=True))
-    assert errors["r2_variance"] < 1e3 * EPS
-    assert errors["r2_mean_square"] < 1e3 * EPS
-    # Of a chi-square's sd from S draws the relative spread is sqrt((15 - 1) / (4 S)); to first
-    # order in 1/n the floor is off by terms of relative size 1/sqrt(n) at most.
-    z = np.sqrt(14 / (4 * n_draw)) * 4.5 + 1 / np.sqrt(n_obs)
-    assert errors["r2_misplaced"] == pytest.approx(np.sqrt(2) / n_obs, rel=z)
-
-
 def test_a_constant_response_has_no_r2_and_every_other_utility():
     y = np.full((1, 10), 0.1)  # ten tenths do not add up to one
     (found,) = bayesian_bootstrap([make_pointwise(1, 10)._replace(y=y)], rng_at(), n_draw=20)

@@ -1,4 +1,4 @@
-"""Taylor's formulas against derivatives by weights in many digits, and against the page's table."""
+"""Taylor's formulas against derivatives by weights in many digits."""
 
 import mpmath
 import numpy as np
@@ -49,39 +49,6 @@ def test_values_influences_and_errors_are_those_of_the_reweighted_definition(nam
         assert found.value[0, at] == pytest.approx(value, rel=50 * EPS)
         variance = (psi**2).sum() / (n * (n - 1))
         assert found.std_error[0, at] ** 2 == pytest.approx(variance, rel=100 * EPS)
-
-
-# ---------------------------------------------------------------- the table of the documentation
-def s(u: np.ndarray, v: np.ndarray) -> float:
-    """The covariance of two means."""
-    return float(np.cov(u, v)[0, 1] / u.size)
-
-
-def variance_of_ratio(square, mean, base) -> float:
-    about = s(square, square) - 2 * mean / base.mean() * s(square, base)
-    return (about + (mean / base.mean()) ** 2 * s(base, base)) / base.mean() ** 2
-
-
-def test_the_table_of_the_documentation_has_these_variances():
-    n, base = Y.size, (Y[0] - Y.mean()) ** 2
-    (e, density), (f, other) = ((data.error[0], data.log_density[0]) for data in (A, B))
-    m, m_other, gap = (e**2).mean(), (f**2).mean(), e**2 - f**2
-    absolute = np.abs(e) - np.abs(f)
-    rmse = s(e**2, e**2) / m + s(f**2, f**2) / m_other
-    table = {
-        "mae": (s(np.abs(e), np.abs(e)), s(absolute, absolute)),
-        "mse": (s(e**2, e**2), s(gap, gap)),
-        "rmse": (s(e**2, e**2) / (4 * m), (rmse - 2 * s(e**2, f**2) / np.sqrt(m * m_other)) / 4),
-        "r2_mean_square": (
-            variance_of_ratio(e**2, m, base),
-            variance_of_ratio(gap, m - m_other, base),
-        ),
-        "elpd": (n**2 * s(density, density), n**2 * s(density - other, density - other)),
-    }
-    errors = taylor(A).std_error, taylor_difference(A, B).std_error
-    for name, variances in table.items():
-        found = [each[0, UTILITIES.index(name)] for each in errors]
-        assert np.square(found) == pytest.approx(variances, rel=100 * EPS), name
 
 
 # ---------------------------------------------------------------- what the forms of R² are
