@@ -54,8 +54,8 @@ MAX_NAME_LENGTH = 100  # characters of a folder's name
 PUBLISHED = "paper"  # the scale of the published results
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "draw", "shard", "figures", "pdf", "pdb", "report", "progress", "claims", "objective",
-    "scale", "experiment",
+    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective", "scale",
+    "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
@@ -79,11 +79,9 @@ class Settings(RunOptions):
         "standard errors to reach, as precision.MEASURE=0.005 or 2%", default={}
     )
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
-    draw: bool = option("with join: draw what is missing, however much it is", default=False)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
-    pdb: bool = option("open the debugger at the first failed replicate", default=False)
     claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"

@@ -106,7 +106,7 @@ def check_join(run: Run) -> None:
         raise IncompleteError(
             f"join={n_shards}: {len(stored.missing):,} of {len(stored.every):,} blocks are missing,"
             f" in {len(gaps):,} of {n_shards:,} shards{changed}. That is more than one shard draws,"
-            " so none is drawn here (draw=true draws them here). To draw them in an array: "
+            " so none is drawn here (without join=, all are). To draw them in an array: "
             f"{_array_command(gaps)}"
         )
 

@@ -87,25 +87,21 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
     A run that drew nothing keeps the facts of the previous manifest.
     """
     outcome, details = result.outcome, result.details
-    known = previous.get("seconds_per_replicate", {}) | details.seconds_by_method
-    names = [method.name for method in result.plan.methods if method.name in known]
+    always = ("wall_seconds", "blocks_computed")
     facts: dict[str, Any] = {
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
-        "seconds_per_replicate": {name: known[name] for name in names},
         "core_seconds": round(sum(each.own + each.data for each in details.spent.values()), 3),
         DRAWN: list(details.times or ()),
         "notes": outcome.notes,
         "warnings": [each._asdict() for each in _warnings_of_run(result)],
     }
     if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
-        kept = ("wall_seconds", "blocks_computed", "seconds_per_replicate")
-        facts |= {name: previous[name] for name in kept if name in previous}
+        facts |= {name: previous[name] for name in always if name in previous}
         facts["notes"] = outcome.notes or previous.get("notes")
         if not outcome.warnings:
             known = previous.get("warnings", ())
             facts["warnings"] += [each for each in known if each["kind"] == "run"]
-    always = ("wall_seconds", "blocks_computed")
     return {name: fact for name, fact in facts.items() if fact or name in always}
 
 

@@ -37,9 +37,10 @@ COUNTS = {
     "n",
     "n_rep",
     "n_failed",
-    "failed",
+    "failed replicates",
     "common replicates",
     "replicates",
+    "replicates drawn",
     "replicates_timed",
     "scenarios",
 }
@@ -226,9 +227,8 @@ def _failures(result: Result) -> HtmlTable | None:
     factors = list(found.columns)[:-5]
     same = [name for name in factors if found[name].astype(str).nunique() == 1]
     found = found.drop(columns=[name for name in same if name != result.plan.methods_axis])
-    found = found.rename(columns={"address": "first address"})
     return html_table(
-        found, "Failures of replicates", heading="error",
+        found, "Failures of replicates", heading="first error",
         value_labels=result.details.value_labels,
     )  # fmt: skip
 
