@@ -245,8 +245,8 @@ class WithEnum:
     law: Law = option("law", default=Law.NORMAL)
 
 
-@pytest.mark.parametrize("given", ["t3", "HEAVY", Law.HEAVY])
-def test_an_enum_is_chosen_by_its_value_or_its_name(given):
+@pytest.mark.parametrize("given", ["t3", Law.HEAVY])
+def test_an_enum_is_chosen_by_its_value(given):
     assert build(WithEnum, {"law": given}).law is Law.HEAVY
     assert option_help(WithEnum) == [("law", "law  [normal|t3]  default: normal")]
     with pytest.raises(ConfigError, match=r"law=x is not allowed: law must be normal\|t3"):

@@ -1,9 +1,7 @@
 """A debugger at a failure, a message at the end of a run, paired values in a sweep."""
 
-import io
 import json
 import re
-import sys
 
 import pandas as pd
 import pytest
