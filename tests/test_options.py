@@ -117,11 +117,6 @@ def test_an_unknown_name_has_the_nearest_one():
         build(Settings, {"size": [0]}, prefix="experiment.")
 
 
-def test_the_key_is_as_on_the_command_line():
-    with pytest.raises(ConfigError, match=r"^experiment\.sizes=\[0\] is not allowed"):
-        build(Settings, {"sizes": [0]}, prefix="experiment.")
-
-
 def test_checking_again_changes_nothing():
     made = build(Settings, {"k": 2})
     before = Settings(**vars(made))

@@ -151,7 +151,7 @@ def publish_run(run: Run, result: Any, *, is_sweep: bool = False, in_full: bool 
             run.run_folder,
             name=" ".join(run.overrides) if is_sweep else "",
             replay=lambda at: run.project.resume_command("replay", [at, *run.overrides]),
-            claims=run.is_published or settings.claims,
+            claims=run.is_published,
             in_full=in_full,
             progress=settings.progress,
             about=run.module.__doc__ or "",

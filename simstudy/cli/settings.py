@@ -54,7 +54,7 @@ MAX_NAME_LENGTH = 100  # characters of a folder's name
 PUBLISHED = "paper"  # the scale of the published results
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective", "scale",
+    "join", "shard", "figures", "pdf", "report", "progress", "objective", "scale",
     "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -82,7 +82,6 @@ class Settings(RunOptions):
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
-    claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"
     )
@@ -95,7 +94,6 @@ NAMES = [each.name for each in fields(Settings) if each.init and each.name != "b
 class Scale:
     """A scale, from `conf/scale/NAME.yaml`: replicates and folder."""
 
-    name: str | None = option("name of the scale")
     times: float | None = option("factor of the published replicates", above=0, at_most=1e9)
     n_rep: int | None = option("replicates per scenario", at_least=1)
     out: str | None = option("folder of the results")
