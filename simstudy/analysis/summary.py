@@ -77,7 +77,8 @@ def factor_names(plan: Plan) -> list[str]:
 def _rows_of_scenario(
     plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimate
 ) -> Iterator[dict[str, Any]]:
-    factors, exact = factors_in(plan, scenario), exact_of(scenario)
+    factors = factors_in(plan, scenario)
+    exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
     _refuse_misspelt_exact(scenario, exact, measures)
     for measure in measures:
         numbers = estimates(scenario, measure)
@@ -107,12 +108,6 @@ def _like_cells(
             f"not fit the measure's cells of shape {shape} (axes {sizes}), so theory cannot stand "
             "by the estimates. Return one number, or an array with one for each cell."
         ) from error
-
-
-def exact_of(scenario: Scenario) -> Mapping[str, float | np.ndarray]:
-    """The exact values of a scenario, by measure: numbers, or arrays over the axes."""
-    exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
-    return exact
 
 
 def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
