@@ -241,6 +241,8 @@ def _in_range(hint: Any, about: Mapping[str, Any]) -> Any:
 
 
 def _as_list(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        return [item.strip() for item in value[1:-1].split(",")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
