@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from simstudy.errors import ConfigError, describe, nearest
 
@@ -196,31 +196,20 @@ def check(config: Any) -> None:
     """
     from pydantic import ValidationError
 
-    for name, declared in _options_of(config.__class__).items():
+    for name, (adapter, help, allowed) in _checks_of(config.__class__).items():
         value = getattr(config, name)
         try:
-            setattr(config, name, declared.adapter.validate_python(value))
+            setattr(config, name, adapter.validate_python(value))
         except ValidationError:
             text = format_setting(value)
             text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
             wrong = "empty" if value == [] else "not allowed"
-            raise ConfigError(
-                f"{name}={text} is {wrong}: {declared.help} must be {declared.allowed}"
-            ) from None
-
-
-class _Option(NamedTuple):
-    """The help of an option, what is allowed in words, its default, and pydantic's check."""
-
-    help: str
-    allowed: str
-    default: Any
-    adapter: TypeAdapter[Any]
+            raise ConfigError(f"{name}={text} is {wrong}: {help} must be {allowed}") from None
 
 
 @functools.cache
-def _options_of(cls: type) -> dict[str, _Option]:
-    """The options of a config class, by name."""
+def _checks_of(cls: type) -> dict[str, tuple[TypeAdapter[Any], str, str]]:
+    """Pydantic's check of each option of a config class, its help, and what is allowed in words."""
     from pydantic import ConfigDict, TypeAdapter
 
     rules = ConfigDict(
@@ -229,10 +218,8 @@ def _options_of(cls: type) -> dict[str, _Option]:
     hints, found = typing.get_type_hints(cls), {}
     for declared in (each for each in fields(cls) if "one_of" in each.metadata):
         hint, about = hints[declared.name], declared.metadata
-        made = declared.default_factory
-        default = declared.default if made is MISSING else made()
-        check = TypeAdapter(_in_range(hint, about), config=rules)
-        found[declared.name] = _Option(about["help"], _format_allowed(hint, about), default, check)
+        adapter = TypeAdapter(_in_range(hint, about), config=rules)
+        found[declared.name] = adapter, about["help"], _format_allowed(hint, about)
     return found
 
 
@@ -250,11 +237,6 @@ def _in_range(hint: Any, about: Mapping[str, Any]) -> Any:
         return typing.Literal[about["one_of"]]
     if hint in (int, float):
         return Annotated[hint, Field(**about["bounds"]), BeforeValidator(_no_truth_value)]
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        by_name = dict(hint.__members__)
-        return Annotated[
-            hint, BeforeValidator(lambda v: by_name.get(v, v) if isinstance(v, str) else v)
-        ]
     return hint
 
 
@@ -291,10 +273,12 @@ def _format_type(hint: Any, one_of: Sequence[Any]) -> str:
 
 def option_help(cls: Any) -> list[tuple[str, str]]:
     """Describe the options of a config: name; help, allowed values, default."""
-    described = []
-    for name, each in _options_of(cls).items():
-        default = "" if each.default is None else f"  default: {format_setting(each.default)}"
-        described.append((name, f"{each.help}  [{each.allowed}]{default}"))
+    described, declared = [], {each.name: each for each in fields(cls)}
+    for name, (_, help, allowed) in _checks_of(cls).items():
+        made = declared[name].default_factory
+        default = declared[name].default if made is MISSING else made()
+        text = "" if default is None else f"  default: {format_setting(default)}"
+        described.append((name, f"{help}  [{allowed}]{text}"))
     return described
 
 

@@ -94,10 +94,6 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
     if ending == ".txt" and len(names(separator)) == 1:
         separator = OF_SPACES
     header = names(separator)
-    file.seek(0)
-    first_line = b"" if options["compression"] else file.readline()
-    if b"\0" in first_line or "\0" in "".join(header):  # pandas before 3 reads names up to it
-        raise ValueError("zero bytes, which spreadsheets hold and text does not")
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(

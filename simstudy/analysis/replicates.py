@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,57 +36,11 @@ from simstudy.store.provenance import Provenance
 
 CACHE_BYTES = 256 << 20  # many claims read the same columns
 NO_ROW = "no row"  # error of a method without a row for a data set
-NOT_APPLIED = "not applied"  # error of a method without any row in a cell
-
-
-class Replicates(Protocol):
-    """Columns of a plan's scenarios, with their failures and counts.
-
-    Attributes
-    ----------
-    n_rep
-        Replicates of each scenario, by its key.
-    store
-        The store that holds them; None if they are in memory.
-    """
-
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def n_rep(self) -> Mapping[str, int]: ...
-    @property
-    def store(self) -> Store | None: ...
-    @property
-    def provenance(self) -> Provenance: ...
-
-    @property
-    def any_failed(self) -> bool:
-        """Whether any replicate failed."""
-        ...
-
-    @property
-    def not_applied(self) -> Mapping[str, tuple[str, ...]]:
-        """Labels of the first axis without any row, by scenario key."""
-        ...
-
-    def columns(
-        self, key: str, names: Sequence[str], n_rep: int | None = None
-    ) -> dict[str, np.ndarray]:
-        """A scenario's columns: `(rep,)` or `(rep, *axes)`, NaN in failed cells."""
-        ...
-
-    def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:
-        """The same for a table, with errors; all columns for None."""
-        ...
-
-    def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
-        """Errors or warnings (`kind`) with the keys of their work units."""
-        ...
 
 
 @dataclass
 class StoredReplicates:
-    """Replicates in a store, as `Replicates` describes them, with derived columns.
+    """Columns of a plan's scenarios in a store, with derived ones, failures and counts.
 
     Parameters
     ----------
@@ -97,7 +51,6 @@ class StoredReplicates:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
-    not_applied: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
     _n_bytes: int = field(default=0, repr=False)
 
@@ -111,6 +64,7 @@ class StoredReplicates:
 
     @cached_property
     def any_failed(self) -> bool:
+        """Whether any replicate failed."""
         names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
         sizes = self.plan.unit_sizes(self.n_rep)
         found = map_batches(
@@ -119,6 +73,7 @@ class StoredReplicates:
         return bool(names) and any(found) and any(True for _ in self.messages(ERROR))
 
     def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
+        """Errors or warnings (`kind`) with the keys of their work units."""
         for key, n_rep in self.plan.unit_sizes(self.n_rep).items():
             found = stored_messages(self.plan, self.store, key, n_rep, kind)
             yield from ((key, at) for at in found)
@@ -128,7 +83,7 @@ class StoredReplicates:
     ) -> dict[str, np.ndarray]:
         """A scenario's columns: `(rep,)`, `(rep, *axes)` or `(rep, method, *axes)`.
 
-        A method that only failed is NaN.
+        A failed cell is NaN, and a method that only failed.
         """
         n = self.n_rep[key] if n_rep is None else n_rep
         kept = {
@@ -306,7 +261,7 @@ class DerivedColumns:
 # ---------------------------------------------------------------- replicates of other software
 @dataclass
 class ReplicatesInMemory:
-    """Replicates of other software, as `Replicates` describes them.
+    """Replicates of other software, with what `StoredReplicates` has.
 
     Parameters
     ----------
@@ -352,15 +307,8 @@ class ReplicatesInMemory:
             if kind in columns:
                 yield from ((key, at) for at in messages_in(columns[kind]))
 
-    @cached_property
-    def not_applied(self) -> dict[str, tuple[str, ...]]:
-        found = {}
-        for key, columns in self.given.items():
-            absent = (columns.get(ERROR, np.array(None)) == NOT_APPLIED).all(axis=0)
-            if np.any(absent):
-                labels = next(iter(self.plan.axes.values()))
-                found[key] = tuple(labels[at] for at in np.flatnonzero(absent))
-        return found
+
+Replicates = StoredReplicates | ReplicatesInMemory
 
 
 # ---------------------------------------------------------------- from rows
@@ -373,7 +321,7 @@ def replicates_of_cells(
     ----------
     cells
         For each scenario a frame with `rep` (from 0), the axes and the columns, `error` among them.
-        A row that is missing is a failure; a label without any row was not applied.
+        A row that is missing is a failure.
     """
     given = {key: _columns_of_rows(plan, rows) for key, rows in zip(plan.keys, cells, strict=True)}
     return ReplicatesInMemory(plan, given, provenance)
@@ -390,10 +338,8 @@ def _columns_of_rows(plan: Plan, rows: pd.DataFrame) -> dict[str, np.ndarray]:
     has_row[at] = True
     names = [name for name in rows if name not in (REP, *plan.axes)]
     columns = {str(name): _filled(rows[name], at, has_row) for name in names}
-    is_applied = has_row.any(axis=0)
     why = columns.pop(ERROR, np.full(shape, None))
     why[~has_row] = NO_ROW
-    why[np.broadcast_to(~is_applied, shape)] = NOT_APPLIED
     return columns | ({ERROR: why} if has_text(why).any() else {})
 
 

@@ -19,16 +19,15 @@ from simstudy.analysis.summary import (
     factor_names,
     factor_rows,
     format_doubts,
-    format_warnings,
+    one_with,
     place_on_axes,
-    row_with,
     rows_with,
-    scenario_with,
     scenarios_with,
     summarize,
+    warned_measures,
 )
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_in
+from simstudy.design.plan import Plan
 from simstudy.design.reprs import format_names, from_to, shown
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
@@ -333,13 +332,12 @@ class Result:
         return factor_rows(self.plan, self.plan.scenarios)
 
     def _make_summary(self) -> pd.DataFrame:
-        rows = summarize(
+        return summarize(
             self.plan,
             self.details.measures,
             self.details.estimator(self.details.measures),
             {target.measure for target in self.details.targets},
         )
-        return self._applied(rows)
 
     def select(self, measure: str | Sequence[str] | None = None, **factors: Any) -> pd.DataFrame:
         """Select rows of the summary.
@@ -371,7 +369,7 @@ class Result:
         rows = self._frame("summary")
         if measure is None:
             return rows_with(rows, factors)
-        known = list(dict.fromkeys(rows["measure"]))
+        known = rows["measure"].unique()
         for name in [measure] if isinstance(measure, str) else measure:
             if name not in known:
                 raise LookupError(f"there is no measure {name!r}; {nearest(name, known)}")
@@ -405,21 +403,7 @@ class Result:
         >>> bool(row["lower"] < row["estimate"] < row["upper"])
         True
         """
-        return row_with(self._frame("summary"), measure, factors)
-
-    def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows of the summary without those of methods in cells where they were not applied."""
-        not_applied = self.details.replicates.not_applied
-        if not not_applied:
-            return rows
-        names, axis = factor_names(self.plan), next(iter(self.plan.axes))
-        absent = {
-            (*factors_in(self.plan, self.plan.keys[key]).values(), label)
-            for key, labels in not_applied.items()
-            for label in labels
-        }
-        cells = rows[[*names, axis]].itertuples(index=False, name=None)
-        return rows[[cell not in absent for cell in cells]].reset_index(drop=True)
+        return one_with(self.select(measure), {"measure": measure} | factors)
 
     @property
     def summary_all_methods(self) -> pd.DataFrame:
@@ -562,12 +546,13 @@ class Result:
         LookupError
             If no scenario has these factors.
         """
+        from simstudy.analysis.frames import replicate_frame
+
         for scenario in scenarios:
             self._known_key(scenario)
         chosen = scenarios_with(self.plan, scenarios or self.plan.scenarios, factors)
-        frame = pd.concat(
-            [self._replicates_of(each, columns) for each in chosen], ignore_index=True
-        )
+        frames = [replicate_frame(self.details.replicates, each, columns) for each in chosen]
+        frame = pd.concat(frames, ignore_index=True)
         return rows_with(frame, factors).reset_index(drop=True) if factors else frame
 
     def columns(
@@ -612,11 +597,10 @@ class Result:
             If the study has no figure of this name, or its code was not loaded.
         """
         figures = self.details.figures
-        if self.details.manifest is not None and self.folder is not None:
+        if self.details.manifest is not None:
             raise FigureError(
                 f"a loaded result cannot draw figure {name!r}, which needs the study's code: "
-                f"{_run_again(self.details.manifest, self.folder)}.figure({name!r}) can, and draws "
-                "no blocks that are stored."
+                f"study.run(...).figure({name!r}) can, and draws no blocks that are stored."
             )
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
@@ -674,7 +658,8 @@ class Result:
         LookupError
             If there is none, or more than one.
         """
-        return scenario_with(self.plan.scenarios, self._frame("factors"), where)
+        place: Any = one_with(self._frame("factors"), where).name
+        return self.plan.scenarios[place]
 
     def values(self, column: str, **factors: Any) -> np.ndarray:
         """Return a column of one scenario, at one position of each axis.
@@ -716,12 +701,10 @@ class Result:
 
     def _make_failures(self) -> pd.DataFrame:
         from simstudy.analysis.frames import failure_frame
-        from simstudy.analysis.replicates import NOT_APPLIED
 
         if not self.details.replicates.any_failed:
             return pd.DataFrame(columns=["address", ERROR])
-        found = failure_frame(self.details.replicates)
-        return found[found[ERROR] != NOT_APPLIED].reset_index(drop=True)
+        return failure_frame(self.details.replicates)
 
     @property
     def warnings(self) -> pd.DataFrame:
@@ -732,15 +715,6 @@ class Result:
         from simstudy.analysis.frames import warning_counts
 
         return warning_counts(self.details.replicates)
-
-    def _replicates_of(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
-        from simstudy.analysis.frames import replicate_frame
-
-        replicates = self.details.replicates
-        absent = replicates.not_applied.get(self._known_key(scenario), ())
-        frame = replicate_frame(replicates, scenario, names)
-        axis = next(iter(self.plan.axes), "")
-        return frame[~frame[axis].isin(absent)] if absent and axis in frame else frame
 
     def _known_key(self, scenario: Scenario) -> str:
         key = self.plan.key_of(scenario)
@@ -758,15 +732,8 @@ def warnings_of_measures(result: Result) -> list[str]:
     """Warnings about variance-reduced estimates, by measure."""
     if not any(measure.warns for measure in result.details.declared):
         return []
-    return format_warnings(result.summary, [*factor_names(result.plan), *result.plan.axes])
-
-
-def _run_again(manifest: Mapping[str, Any], folder: Place) -> str:
-    """The Python call that reads the blocks of a loaded result."""
-    asked = manifest["replicates_per_scenario"]
-    n_rep = max(asked.values()) if isinstance(asked, Mapping) else asked
-    out = str(study_folder(folder).parent)
-    return f"study.run({n_rep}, seed={manifest['seed']}, out={out!r})"
+    found = warned_measures(result.summary, [*factor_names(result.plan), *result.plan.axes])
+    return [f"{each.place}: {each.text}." for each in found]
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +77,8 @@ def factor_names(plan: Plan) -> list[str]:
 def _rows_of_scenario(
     plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimate
 ) -> Iterator[dict[str, Any]]:
-    factors, exact = factors_in(plan, scenario), exact_of(scenario)
+    factors = factors_in(plan, scenario)
+    exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
     _refuse_misspelt_exact(scenario, exact, measures)
     for measure in measures:
         numbers = estimates(scenario, measure)
@@ -107,12 +108,6 @@ def _like_cells(
             f"not fit the measure's cells of shape {shape} (axes {sizes}), so theory cannot stand "
             "by the estimates. Return one number, or an array with one for each cell."
         ) from error
-
-
-def exact_of(scenario: Scenario) -> Mapping[str, float | np.ndarray]:
-    """The exact values of a scenario, by measure: numbers, or arrays over the axes."""
-    exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
-    return exact
 
 
 def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -213,11 +208,6 @@ def warned_measures(summary: pd.DataFrame, locations: Sequence[str]) -> list[War
     return [_of_measure(str(name), found, locations) for name, found in by_measure]
 
 
-def format_warnings(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
-    """The warnings of `warned_measures` as sentences."""
-    return [f"{each.place}: {each.text}." for each in warned_measures(summary, locations)]
-
-
 REMEDY = (
     "More replicates (n_rep=) help, or a measure that a few replicates do not decide, such as a "
     "median."
@@ -226,7 +216,7 @@ REMEDY = (
 
 def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
     """How many numbers of a summary have a warning, and which; empty if none has."""
-    each = format_warnings(summary, locations)
+    each = [f"{warned.place}: {warned.text}." for warned in warned_measures(summary, locations)]
     if not each:
         return ""
     n = int((summary[WARNING] != "").sum())
@@ -247,36 +237,32 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> Warn
 SAME = 1e-9  # relative: numbers this close are one
 
 
-def scenario_with(
-    scenarios: Sequence[Scenario], rows: pd.DataFrame, where: Mapping[str, Any]
-) -> Any:
-    """Find the one scenario with these factors; floats are compared up to rounding.
+def one_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.Series:
+    """Find the one row with these factors; floats are compared up to rounding.
 
     Parameters
     ----------
     rows
-        The factors of the scenarios, as `factor_rows` returns them.
+        Rows of a summary, or the factors of scenarios, as `factor_rows` returns them.
 
     Raises
     ------
+    KeyError
+        If there is no such column.
     LookupError
-        For an unknown factor, and for none or several scenarios.
+        If there is no such row, or more than one.
     """
-    for name in where:
-        if name not in rows:
-            known = nearest(name, map(str, rows))
-            raise LookupError(f"{name!r} is not a factor of these scenarios: {known}")
-    found = rows_with(rows, where).index
+    found = rows_with(rows, where)
     if len(found) == 1:
-        return scenarios[found[0]]
+        return found.iloc[0]
+    text = f"{len(found)} rows have {_format_factors(where)}".removesuffix(" have ")
     if len(found):
+        apart = [name for name in _factors_of(rows) if found[name].nunique(dropna=False) > 1]
         raise LookupError(
-            f"{len(found)} scenarios have {_format_factors(where)}, so it is not clear which is "
-            "meant. Name more of their factors."
+            f"{text}, and it is not clear which is meant: name {', '.join(apart)} too."
         )
-    raise LookupError(
-        f"no scenario of this run has {_format_factors(where)}; available: {_levels(rows, where)}"
-    )
+    levels = {name: list(dict.fromkeys(rows[name])) for name in where}
+    raise LookupError(f"{text}; available: {_format_factors(levels)}")
 
 
 def scenarios_with(
@@ -300,33 +286,6 @@ def scenarios_with(
 def factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
     """The factors of scenarios, a row for each."""
     return pd.DataFrame([factors_in(plan, each) for each in scenarios])
-
-
-def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> pd.Series:
-    """Find the one row of a summary with this measure and these factors.
-
-    Raises
-    ------
-    KeyError
-        If the summary has no such column.
-    LookupError
-        If there is no such row, or more than one.
-    """
-    found = rows_with(summary, {"measure": measure} | dict(where))
-    if len(found) == 1:
-        return found.iloc[0]
-    text = f"{len(found)} rows have measure {measure!r}" + (
-        f" and {_format_factors(where)}" if where else ""
-    )
-    if len(found):
-        apart = [name for name in _factors_of(summary) if found[name].nunique(dropna=False) > 1]
-        raise LookupError(
-            f"{text}, and it is not clear which is meant: name {', '.join(apart)} too."
-        )
-    known = sorted(set(summary["measure"]))
-    if measure not in known:
-        raise LookupError(f"{text}; {nearest(measure, known)}")
-    raise LookupError(f"{text}; available: {_levels(summary, where)}")
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
@@ -382,11 +341,6 @@ def _as_shown(level: Any) -> Any:
         return shown_level(level)
     except TypeError:
         return repr(level)
-
-
-def _levels(rows: pd.DataFrame, names: Iterable[str]) -> str:
-    """The levels of some factors, as text."""
-    return _format_factors({name: list(dict.fromkeys(rows[name])) for name in names})
 
 
 def _format_factors(factors: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """A run of the command line: draws what is missing, publishes, and prints the result."""
 
-import pdb
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from simstudy.cli.project import part_of
 from simstudy.cli.settings import Run
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
-from simstudy.errors import AlwaysFailsError, ConfigError, describe, nearest
+from simstudy.errors import ConfigError, nearest
 from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
@@ -69,18 +68,13 @@ def carry_out(run: Run, *, is_sweep: bool = False) -> Outcome:
 
 
 def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
-    if run.settings.join and not run.settings.draw:
+    if run.settings.join:
         from simstudy.cli.status import check_join
 
         check_join(run)
     from simstudy.analysis.result import warnings_of_measures
 
-    try:
-        result = draw(run)
-    except AlwaysFailsError as error:
-        if run.settings.pdb and error.__cause__ is not None:
-            pdb.post_mortem(error.__cause__.__traceback__)
-        raise
+    result = draw(run)
     status = publish_run(run, result, is_sweep=is_sweep)
     outcome = Outcome(
         status,
@@ -89,8 +83,6 @@ def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
         warnings=(*warnings_of_measures(result), *result.outcome.warnings),
         estimates=_first_estimates(result) if is_sweep else {},
     )
-    if run.settings.pdb and not result.failures.empty:
-        _debug(run, str(result.failures["address"].iloc[0]))
     if not result.details.n_left:
         return outcome
     print(
@@ -98,15 +90,6 @@ def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
         f". To go on: {run.project.resume_command('run', run.overrides)}"
     )
     return replace(outcome, status=status or ending.OUT_OF_TIME, reason="budget is spent")
-
-
-def _debug(run: Run, address: str) -> None:
-    """Draw a failed replicate again, and open the debugger where it raises its error."""
-    try:
-        run.study.replay(address, run.settings.seed)
-    except Exception as error:
-        print(f"{address} raised {describe(error)}; the debugger is at its line, and q leaves it")
-        pdb.post_mortem(error.__traceback__)
 
 
 def _objective(run: Run, result: Any) -> float | None:
@@ -168,7 +151,7 @@ def publish_run(run: Run, result: Any, *, is_sweep: bool = False, in_full: bool 
             run.run_folder,
             name=" ".join(run.overrides) if is_sweep else "",
             replay=lambda at: run.project.resume_command("replay", [at, *run.overrides]),
-            claims=run.is_published or settings.claims,
+            claims=run.is_published,
             in_full=in_full,
             progress=settings.progress,
             about=run.module.__doc__ or "",

@@ -54,8 +54,8 @@ MAX_NAME_LENGTH = 100  # characters of a folder's name
 PUBLISHED = "paper"  # the scale of the published results
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
-    "join", "draw", "shard", "figures", "pdf", "pdb", "report", "progress", "claims", "objective",
-    "scale", "experiment",
+    "join", "shard", "figures", "pdf", "report", "progress", "objective", "scale",
+    "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
@@ -79,12 +79,9 @@ class Settings(RunOptions):
         "standard errors to reach, as precision.MEASURE=0.005 or 2%", default={}
     )
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
-    draw: bool = option("with join: draw what is missing, however much it is", default=False)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
-    pdb: bool = option("open the debugger at the first failed replicate", default=False)
-    claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"
     )
@@ -97,7 +94,6 @@ NAMES = [each.name for each in fields(Settings) if each.init and each.name != "b
 class Scale:
     """A scale, from `conf/scale/NAME.yaml`: replicates and folder."""
 
-    name: str | None = option("name of the scale")
     times: float | None = option("factor of the published replicates", above=0, at_most=1e9)
     n_rep: int | None = option("replicates per scenario", at_least=1)
     out: str | None = option("folder of the results")

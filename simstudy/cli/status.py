@@ -104,7 +104,7 @@ def check_join(run: Run) -> None:
         raise IncompleteError(
             f"join={n_shards}: {len(stored.missing):,} of {len(stored.every):,} blocks are missing,"
             f" in {len(gaps):,} of {n_shards:,} shards{changed}. That is more than one shard draws,"
-            " so none is drawn here (draw=true draws them here). To draw them in an array: "
+            " so none is drawn here (without join=, all are). To draw them in an array: "
             f"{_array_command(gaps)}"
         )
 
@@ -155,13 +155,9 @@ def _format_blocks(stored: Inventory) -> str:
 
 
 def format_status(run: Run) -> tuple[str, int]:
-    """A study's blocks, its shards with gaps, and its runs; and the exit status."""
+    """A study's blocks and its runs; and the exit status."""
     stored = take_inventory(run)
     lines = [_format_blocks(stored), stored.changed]
-    if n_shards := int((run.settings.shard or "").partition("/")[2] or 0):
-        gaps, _ = stored.gaps(n_shards)
-        again = f": {format_ranges(gaps)}. On Slurm: {_array_command(gaps)}" if gaps else ""
-        lines.append(f"{len(gaps):,} of {n_shards:,} shards have gaps{again}")
     for each in list_runs(run.folder):
         n_rep, n_failed = (each.manifest.get(n, 0) for n in ("replicates", "failed_replicates"))
         failed = f", {n_failed:,} of them failed" * bool(n_failed)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from simstudy.analysis.frames import DATA, IN_ALL, TIMED
-from simstudy.analysis.precision import spent
+from simstudy.analysis.precision import precision_ratios
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
 from simstudy.atomic_files import write_bytes
@@ -87,10 +87,9 @@ def format_run_time(result: Result) -> str:
 
 def format_precision(result: Result) -> str:
     """Whether the precision targets were reached, and the replicates saved."""
-    taken = spent(result, result.details.targets)
-    n_short = int((~taken["reached"]).sum())
-    uniform = int(taken["n_rep"].max()) * len(taken)
-    text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
+    short, n_rep = precision_ratios(result, result.details.targets), result.n_rep
+    n_short, uniform = sum(ratio > 1 for ratio in short.values()), max(n_rep.values()) * len(n_rep)
+    text = f"precision reached in {len(short) - n_short:,} of {len(short):,} scenarios"
     if n_short:
         return f"{text}; the others stopped at max_rep: raise it to go on"
     return f"{text}; the same number everywhere would have taken {uniform:,} replicates"

@@ -76,6 +76,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
     A run that drew nothing keeps the facts of the previous manifest.
     """
     outcome, details = result.outcome, result.details
+    always = ("wall_seconds", "blocks_computed")
     facts: dict[str, Any] = {
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
@@ -85,8 +86,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "warnings": [Warned("run", "", text)._asdict() for text in outcome.warnings],
     }
     if not outcome.n_blocks and not details.repeat_command and "blocks_computed" in previous:
-        kept = ("wall_seconds", "blocks_computed")
-        facts |= {name: previous[name] for name in kept if name in previous}
+        facts |= {name: previous[name] for name in always if name in previous}
         facts["notes"] = outcome.notes or previous.get("notes")
         if not outcome.warnings:
             known = previous.get("warnings", ())
@@ -95,7 +95,6 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         n, first = int(result.warnings["replicates"].sum()), result.warnings["warning"].iloc[0]
         text = f"{n:,} warnings; most often: {first}"
         facts["warnings"].append(Warned("replicate", "warnings.parquet", text)._asdict())
-    always = ("wall_seconds", "blocks_computed")
     return {name: fact for name, fact in facts.items() if fact or name in always}
 
 

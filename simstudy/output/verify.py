@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from simstudy import errors
 from simstudy.analysis.estimates import names_read
-from simstudy.analysis.replicates import StoredReplicates
+from simstudy.analysis.replicates import Replicates, StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import factor_names, scenarios_with
 from simstudy.atomic_files import write_json
@@ -352,7 +352,6 @@ class _NoReplicates:
     n_rep: Mapping[str, int]
     store: None = None
     any_failed: bool = False
-    not_applied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         raise errors.StudyError("needs replicates, which are not here")
@@ -364,8 +363,9 @@ def _without_replicates(
     """The study's result with the summary of a folder."""
     n_rep = manifest["replicates_per_scenario"]
     sizes = n_rep if isinstance(n_rep, dict) else dict.fromkeys(plan.keys, n_rep)
+    any_failed = bool(manifest.get("failed_replicates"))
     details = ResultParts(
-        replicates=_NoReplicates(plan, sizes, any_failed=bool(manifest.get("failed_replicates"))),
+        replicates=cast(Replicates, _NoReplicates(plan, sizes, any_failed=any_failed)),
         declared=study.bound_measures(plan),
         value_labels=study.value_labels,
         labels=study.headings,

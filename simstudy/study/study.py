@@ -398,7 +398,7 @@ class Study(StudySpec):
         )
         bare = replace(
             self, scenarios=[scenario], measures=[chosen], methods=methods, rules=rules,
-            figures={}, tables={}, claims=(),
+            figures={}, tables={}, claims=(), labels={},
         )  # fmt: skip
 
         def run_at(value: float) -> Result:

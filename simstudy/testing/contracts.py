@@ -15,12 +15,9 @@ from simstudy.claims.table import BROKEN
 from simstudy.claims.verdict import DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
 from simstudy.cli.ending import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
-from simstudy.design.plan import number_properties
 from simstudy.errors import NotHereError
 from simstudy.lazy import pd
 from simstudy.options import check
-from simstudy.store.arrow_schema import CONVERGED
-from simstudy.study.spec import factor_names_of
 from simstudy.testing import truth
 from simstudy.testing.drawn import (
     Drawn,
@@ -270,31 +267,6 @@ class ExperimentContracts:
             assert head[later].isna().all(axis=None), f"the short run has no {list(later)}"
             head = head[list(stored)].astype(stored.dtypes)  # NaN turns flags into numbers
             pd.testing.assert_frame_equal(head, stored, check_exact=True)
-
-    def test_its_columns_have_one_shape(self, smoke: Smoke, drawn: Drawn) -> None:
-        """All blocks of a scenario have the same columns, and a column has one kind and shape."""
-        study = smoke.study
-        by_method = {study.methods_axis} if study.methods else set()
-        axes = {name: labels for name, labels in study.axes.items() if name not in by_method}
-        shapes = [tuple(len(labels) for labels in axes.values()), ()]
-        names: dict[str, set[str]] = {}
-        kinds: dict[str, str] = {}
-        for (scenario, _), columns in drawn.items():
-            others = names.setdefault(scenario, set(columns))
-            assert others == set(columns), f"one block has columns {others}, another {set(columns)}"
-            for name, column in columns.items():
-                kind = kinds.setdefault(name, column.dtype.kind)
-                assert column.dtype.kind == kind, f"{name} is of kind {kind!r} in another block"
-                if column.ndim:
-                    shape = column.shape[1:-1] if name in study.rules.vectors else column.shape[1:]
-                    assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
-                    assert shape in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
-        factors = set(factor_names_of(study.scenarios))
-        everywhere = set.intersection(*names.values()) | set(study.derived) | factors
-        for measure in study.measures:
-            known = [set(number_properties(each, measure.reads)) for each in study.scenarios]
-            lacking = set(measure.reads) - everywhere - known[0].intersection(*known) - {CONVERGED}
-            assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
 
     # ------------------------------------------------------------ theory
     def test_its_exact_values_are_kept(self, smoke: Smoke) -> None:

@@ -1,5 +1,6 @@
 """Folders of results say what they hold without the code that made them."""
 
+import json
 import pickle
 import shutil
 from dataclasses import dataclass, replace
@@ -97,7 +98,7 @@ def test_it_has_the_names_of_a_result(kept):
 
 def test_a_name_that_needs_the_code_is_refused_and_says_what_has_it(kept):
     _, stored = kept
-    with pytest.raises(FigureError, match=r"figure 'a', .* study\.run\(50, seed=1, out="):
+    with pytest.raises(FigureError, match=r"figure 'a', .* study\.run\(\.\.\.\)\.figure\('a'\)"):
         stored.figure("a")
 
 
@@ -110,8 +111,6 @@ def test_contrasts_are_those_of_the_study(kept):
     assert len(stored.contrast(mean("estimate"), first="average", second="middle", n_obs=3)) == 1
     lengths = stored.contrast(mean("estimate"), axis="n_obs", first=3, second=5)
     assert lengths["method"].tolist() == ["average", "middle"]
-    with pytest.raises(StudyError, match="axis 'method' has no 'medium'"):
-        stored.contrast(mean("estimate"), axis="method", first="medium", second="average")
     with pytest.raises(StudyError, match="knows no measures by name"):
         stored.contrast("mean_estimate", **asked)
 
@@ -225,21 +224,6 @@ def test_a_run_that_nobody_published_has_replicates_and_says_what_writes_the_sum
         _ = stored.summary
 
 
-def test_what_a_result_hands_out_changes_nothing_in_it(kept):
-    for result in kept:
-        for frame in (result.summary, result.scenarios, result.select()):
-            frame.iloc[:, -1] = None
-        result.n_rep.clear()
-        result.manifest.clear()
-        assert result.summary.iloc[:, -1].notna().any()
-        assert result.scenarios.iloc[:, -1].notna().all()
-        assert result.n_rep
-    assert kept[1].manifest["study"] == "with_methods"
-    column = result.columns(result.plan.scenarios[0], "estimate")["estimate"]
-    column[:] = 0.0
-    assert result.columns(result.plan.scenarios[0], "estimate")["estimate"].any()
-
-
 def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
     first = mean_study().run(40, out=tmp_path)
     shared = tmp_path / "toy" / "replicates"
@@ -301,6 +285,20 @@ def hostile_run(out):
 class Noise:
     def draw(self, streams, n_rep):
         return {"x": streams("data").standard_normal((n_rep, 2))}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"replicates": -3}, {"seed": "x"}, {"scenarios": None}, {"replicates_per_scenario": 0},
+     {"replicates_per_scenario": {"a": -2}}],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_with_impossible_sizes_is_one_line(damage, tmp_path):
+    path = mean_study().run(20, out=tmp_path).folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
+    ((name, value),) = damage.items()
+    with pytest.raises(StoreError, match=rf"manifest\.json is damaged: {name} is {value!r}"):
+        load(path.parent)
 
 
 def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):

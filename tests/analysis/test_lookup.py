@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
-from simstudy.analysis.summary import factor_rows, row_with, rows_with, scenario_with
+from simstudy.analysis.summary import factor_rows, one_with, rows_with
 from simstudy.design import grid
 from simstudy.design.plan import Plan
 
@@ -24,12 +24,10 @@ FACTORS = factor_rows(PLAN, POINTS)
 
 
 def test_the_one_scenario_with_these_factors():
-    assert scenario_with(POINTS, FACTORS, {"n": 50, "k": 0.3, "way": "law"}) == Point(
-        50, 0.1 + 0.2, "law"
-    )
-    assert scenario_with(POINTS, FACTORS, {"n": 10, "k": math.inf, "way": "raw"}) == Point(
-        10, math.inf
-    )
+    at = one_with(FACTORS, {"n": 50, "k": 0.3, "way": "law"}).name
+    assert POINTS[at] == Point(50, 0.1 + 0.2, "law")
+    at = one_with(FACTORS, {"n": 10, "k": math.inf, "way": "raw"}).name
+    assert POINTS[at] == Point(10, math.inf)
 
 
 @pytest.mark.parametrize(
@@ -37,44 +35,37 @@ def test_the_one_scenario_with_these_factors():
     [
         (
             {"n": 40, "way": "law"},
-            r"run has n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]",
+            r"0 rows have n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]",
         ),
-        ({"n": 10}, "4 scenarios have n=10, so it is not clear which is meant"),
-        ({"m": 10}, "'m' is not a factor of these scenarios: available: k, n, way"),
+        ({"n": 10}, "4 rows have n=10, and it is not clear which is meant: name k, way too"),
+        ({}, "8 rows, and it is not clear which is meant: name n, k, way too"),
+        ({"m": 10}, "there is no column 'm'; available: k, n, way"),
     ],
-    ids=["none", "several", "no factor"],
 )
 def test_what_names_no_one_scenario_is_refused(factors, said):
     with pytest.raises(LookupError, match=said):
-        scenario_with(POINTS, FACTORS, factors)
+        one_with(FACTORS, factors)
 
 
-def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():
+def test_numbers_are_equal_up_to_rounding():
     rows = pd.DataFrame({"p": [1e-9, 2e-9, 2e-9], "method": list("aab"), "measure": "bias"})
-    assert row_with(rows, "bias", {"p": 1e-9 * (1 + 1e-12)}).name == 0
-    for where, said in [
-        ({"p": 2e-9}, "2 rows have measure 'bias' and p=2e-09, .* name method too"),
-        ({"p": 0.0}, r"0 rows have measure 'bias' and p=0\.0; available: p=\[1e-09, 2e-09\]"),
-        ({"q": 1}, "there is no column 'q'"),
-    ]:
-        with pytest.raises(LookupError, match=said):
-            row_with(rows, "bias", where)
-    with pytest.raises(LookupError, match="0 rows have measure 'bia'; did you mean 'bias'"):
-        row_with(rows, "bia", {})
+    assert one_with(rows, {"p": 1e-9 * (1 + 1e-12)}).name == 0
+    with pytest.raises(LookupError, match=r"0 rows have p=0\.0; available: p=\[1e-09, 2e-09\]"):
+        one_with(rows, {"p": 0.0})
 
 
 def test_none_is_a_level():
     rows = pd.DataFrame(
         {"max_depth": [None, 3.0, None], "measure": ["bias", "bias", "mse"], "estimate": 1.0}
     )
-    assert row_with(rows, "bias", {"max_depth": None}).name == 0
+    assert one_with(rows, {"measure": "bias", "max_depth": None}).name == 0
     assert list(rows_with(rows, {"max_depth": [None, 3]}).index) == [0, 1, 2]
     assert list(rows_with(rows, {"max_depth": 3}).index) == [1]
     with pytest.raises(LookupError, match="name max_depth too"):
-        row_with(rows, "bias", {})
+        one_with(rows, {"measure": "bias"})
 
 
 def test_what_is_said_of_a_row_does_not_tell_rows_apart():
     rows = pd.DataFrame({"n": [1, 2], "measure": "bias", "estimate": 1.0, "warning": ["", "few"]})
     with pytest.raises(LookupError, match="name n too"):
-        row_with(rows, "bias", {})
+        one_with(rows, {"measure": "bias"})

@@ -10,9 +10,8 @@ from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.estimates import Target, read_targets
 from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.claims import mc_limit
-from simstudy.design import grid
 from simstudy.errors import ConfigError
-from simstudy.measures import Estimates, mean, mse
+from simstudy.measures import Estimates, mse
 from simstudy.study import PILOT_REP, Study
 from tests.factories import mean_study
 from tests.support import INLINE
@@ -152,25 +151,6 @@ def test_an_error_beyond_all_numbers_is_drawn_for_up_to_the_ceiling():
     assert set(done.n_rep.values()) == {70}
     cost = mean_study((3,)).forecast({"coverage": 1e-300}, 20)
     assert math.isinf(cost["n_rep"].max())
-
-
-@dataclass(frozen=True)
-class Rare:
-    """An outcome of 1 in a hundred, as a number whose mean is taken."""
-
-    chance: float
-
-    def simulate(self, streams, n_rep):
-        return {"hit": (streams("data").random(n_rep) < self.chance) * 1.0}
-
-
-def test_replicates_that_are_all_alike_tell_no_error():
-    """They are drawn up to the maximum: five times too large an error could look like 0."""
-    study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)
-    result = study.run(50, precision={"mean_hit": 0.05}, max_rep=2000)
-    n_rep = result.summary.set_index("chance")["n_rep"]
-    assert n_rep[0.0] == 2000
-    assert n_rep[0.5] < 1000
 
 
 @pytest.mark.slow

@@ -46,11 +46,6 @@ def test_a_folder_is_written_where_one_is_named(method, file, here, said):
     assert (here / "answers" / "first" / "answer.json").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(refused):
-    line = refused("apply", "accuracy", "scores.csv", *SIDES, "theta=0.2", "out=/proc/x/y")
-    assert line.startswith("cannot write to /proc/x")
-
-
 # ---------------------------------------------------------------- trials, from plan to test
 def write(here, name, **columns):
     pd.DataFrame(columns).to_csv(here / name, index=False)

@@ -113,6 +113,6 @@ def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(proje
     write(project, {"moved.py": WEIGHTS.replace("WEIGHT", "FACTOR")})
     assert "method weighted: FACTOR is new; WEIGHT is gone" in said(project, "plan", *RUN, status=0)
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
-    assert "and agree, so all are kept" in adopted
+    assert "so all count" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
     assert "to draw  at most 6 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)

@@ -95,17 +95,10 @@ def said(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["experiment=fin"], "experiment=fin: no such experiment; did you mean 'fine'?"),
         (["experiment=only_values"], "only_values: no such experiment; available: absent, "),
-        (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
-        (["scale=smok"], "scale=smok: no such scale; did you mean 'smoke'?"),
         ([f"out={'a' * 300}"], "too long. Choose another out="),
-        (["n_rep=few"], "n_rep=few is not allowed: replicates per scenario "),
-        (["figures=few"], "must be true|false"),
-        (["shard=4/3"], "for example shard=3/3"),
         (["experiment.n_obs=[1]"], "experiment.n_obs=[1] is not allowed: sample size must be"),
         (["precision.no_such=0.1"], "precision.no_such: no such measure; available: mean_x"),
-        (["no_value"], "missing EQUAL"),
         (["experiment.n_obs=[5"], "[5"),
         (["hydra/launcher=basik"], "basic"),
         (["--config-name=no_such"], "no_such"),

@@ -26,4 +26,4 @@ def test_every_backend_can_be_chosen():
 def test_a_scale_is_so_many_replicates_or_so_many_times_the_published(
     times, n_rep, published, expected
 ):
-    assert Scale("some", times, n_rep, "out").replicates(published) == expected
+    assert Scale(times, n_rep, "out").replicates(published) == expected

@@ -137,7 +137,7 @@ def with_config(folder, text):
     """A project with a study, small scales, and a config of its own."""
     files = {"experiments/__init__.py": "", "experiments/fine.py": STUDY, "conf/config.yaml": text}
     for name, n_rep in (("tiny", 10), ("smoke", 20)):
-        scale = f"name: {name}\ntimes: null\nn_rep: {n_rep}\nout: results/our_{name}\n"
+        scale = f"times: null\nn_rep: {n_rep}\nout: results/our_{name}\n"
         files[f"conf/scale/{name}.yaml"] = scale
     write(folder, files)
     return inside(folder)

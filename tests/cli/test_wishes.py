@@ -1,9 +1,7 @@
 """A debugger at a failure, a message at the end of a run, paired values in a sweep."""
 
-import io
 import json
 import re
-import sys
 
 import pandas as pd
 import pytest
@@ -13,25 +11,6 @@ from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 QUIET = ("figures=false", "report=false", "progress=false", "backend=inline")
-FAILS = STUDY.replace(
-    '        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}\n',
-    """        raise NotImplementedError
-""",
-).replace(
-    """    def simulate(self, streams, n_rep):
-        raise NotImplementedError
-""",
-    """    def draw_one(self, rng):
-        return {"x": rng.standard_normal(self.n_obs)}
-""",
-).replace("def study(config):", '''def positive(x, n_obs):
-    mean = x.mean()
-    if mean < -0.5:
-        raise ArithmeticError("below")
-    return {"x": mean}
-
-
-def study(config):''').replace("[mean(\"x\")]", '[mean("x")], methods={"m": positive}')  # fmt: skip
 DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
     "from dataclasses", "import numpy as np\nfrom dataclasses"
 )
@@ -40,47 +19,9 @@ DOUBTFUL = STUDY.replace('streams("data")', "np.random.default_rng()").replace(
 @pytest.fixture
 def project(tmp_path):
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY,
-                     "experiments/fails.py": FAILS.replace('"fine"', '"fails"'),
                      "experiments/doubtful.py": DOUBTFUL.replace('"fine"', '"doubtful"'),
     })  # fmt: skip
     return tmp_path
-
-
-# ---------------------------------------------------------------- a debugger
-@pytest.fixture
-def debugged(project, capsys, monkeypatch):
-    """Status and output of a command whose debugger is asked for a value and left."""
-
-    def run(*arguments):
-        typed = io.StringIO("p ('here', round(float(mean), 6))\nq\n")
-        monkeypatch.setattr(sys, "stdin", typed)
-        with inside(project):
-            status = main(["run", "experiment=fails", *arguments, *QUIET])
-        return status, capsys.readouterr().out
-
-    return run
-
-
-def test_the_debugger_opens_at_the_first_failed_replicate(project, debugged):
-    status, told = debugged("pdb=true")
-    assert status == 3, told
-    (value,) = re.findall(r"\('here', (-[\d.]+)\)", told)
-    assert float(value) < -0.5, "the local variables of the call that failed"
-    failures = pd.read_parquet(project / "results" / "fails" / "failures.parquet")
-    assert f"{failures['address'][0]} raised ArithmeticError: below" in told
-
-
-def test_without_pdb_nothing_opens(debugged):
-    status, told = debugged()
-    assert (status, "here" in told) == (3, False)
-
-
-def test_the_debugger_opens_where_every_replicate_fails(project, debugged):
-    path = project / "experiments" / "fails.py"
-    path.write_text(path.read_text().replace("mean < -0.5", "mean < 9.0"))
-    status, told = debugged("pdb=true")
-    assert status == 2
-    assert re.search(r"\('here', -?[\d.]+\)", told)
 
 
 # ---------------------------------------------------------------- without measures

@@ -243,6 +243,7 @@ def test_what_is_published_reads_as_any_study(table, tmp_path):
     rows = pd.read_parquet(folder / "replicates.parquet")
     assert len(rows) == 2 * 100  # no row is a filler, although cells are unequal
     page = (folder / "report.html").read_text()
+    assert "40 to 60 replicates in each of 2 scenarios" in page
     assert "made by other software" in page
     assert "simstudy.from_frame(rows, estimate=&#39;b&#39;" in page
     assert "no row for 5 of 100 data sets" in page

@@ -188,7 +188,7 @@ def test_a_join_of_shards_of_other_code_says_what_changed_and_draws_nothing(proj
     assert "in 2 of 3 shards; " in line
     assert "method z: one_sided has changed" in line
     assert line.endswith("To draw them in an array: bash SCRIPT 1-2")
-    assert main([*SHARED, "join=3", "draw=true"]) == 0
+    assert main(SHARED) == 0
 
 
 def test_shards_by_two_sets_of_versions_are_judged_by_a_sample_at_the_join(

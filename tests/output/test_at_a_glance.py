@@ -142,10 +142,10 @@ def test_failures_have_a_row_for_each_method_and_scenario(failing):
     rates = failure_rates(failing.plan, failing.failures, failing.n_rep)
     assert rates["n_obs"].tolist() == [5, 20]
     assert set(rates["method"]) == {"likelihood"}
-    assert rates["failed"].sum() == len(failing.failures)
-    np.testing.assert_allclose(rates["rate"], rates["failed"] / 300)
+    assert rates["failed replicates"].sum() == len(failing.failures)
+    np.testing.assert_allclose(rates["rate failed"], rates["failed replicates"] / 300)
     first = failing.failures.groupby("n_obs", sort=False).first()
-    assert rates["address"].tolist() == first["address"].tolist()
+    assert rates["first address"].tolist() == first["address"].tolist()
 
 
 # Warnings -------------------------------------------------------------

@@ -168,9 +168,8 @@ def _failures(result: Result) -> dict[str, Any] | None:
     found = failure_rates(result.plan, result.failures, result.n_rep)
     factors = [name for name in found.columns[:-5] if name != result.plan.methods_axis]
     found = found.drop(columns=[name for name in factors if is_constant(found[name])])
-    found = found.rename(columns={"address": "first address"})
     labels = result.details.value_labels
-    return html_table(found, "Failures of replicates", heading="error", value_labels=labels)
+    return html_table(found, "Failures of replicates", heading="first error", value_labels=labels)
 
 
 def html_table(
