@@ -14,7 +14,7 @@ from simstudy.analysis.result import Result, ResultParts
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Method, Plan, Rules, base_scenario, method_of
 from simstudy.engine.columns import vectors_among
-from simstudy.errors import StoreError, StudyError, describe, in_one_line
+from simstudy.errors import StoreError, StudyError, describe
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
@@ -31,7 +31,6 @@ from simstudy.store.runs import (
     read_manifest,
     study_folder,
 )
-from simstudy.validation import is_whole
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
 MAY_BE_ABSENT = ("claims", "failures", "warnings", "cells")  # tables that are then empty
@@ -75,14 +74,6 @@ def load(folder: str | os.PathLike[str] | Place) -> Result:
             f"{place} holds no {MANIFEST}, so it is not the folder of a study whose run has ended: "
             "name one, such as results/NAME."
         )
-    for name in ("seed", "scenarios", "replicates", "replicates_per_scenario"):
-        if name not in manifest:
-            raise StoreError(f"{place / MANIFEST} is damaged: it lacks {name}. {RUN_AGAIN}")
-        value = manifest[name]
-        sizes = value.values() if isinstance(value, dict) else [value]
-        if not all(is_whole(size) and size >= (name != "seed") for size in sizes):
-            shown = in_one_line(repr(value))[:100]
-            raise StoreError(f"{place / MANIFEST} is damaged: {name} is {shown}. {RUN_AGAIN}")
     found = _Folder(place, manifest)
     replicates = cast(Replicates, _OnFirstUse(found))
     return Result(

@@ -403,7 +403,7 @@ class Result:
         >>> bool(row["lower"] < row["estimate"] < row["upper"])
         True
         """
-        return one_with(self.select(measure), {"measure": measure} | factors)
+        return one_with(self.select(measure), factors)
 
     @property
     def summary_all_methods(self) -> pd.DataFrame:
@@ -597,10 +597,11 @@ class Result:
             If the study has no figure of this name, or its code was not loaded.
         """
         figures = self.details.figures
-        if self.details.manifest is not None:
+        if self.details.manifest is not None and self.folder is not None:
             raise FigureError(
                 f"a loaded result cannot draw figure {name!r}, which needs the study's code: "
-                f"study.run(...).figure({name!r}) can, and draws no blocks that are stored."
+                f"{_run_again(self.details.manifest, self.folder)}.figure({name!r}) can, and draws "
+                "no blocks that are stored."
             )
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
@@ -734,6 +735,14 @@ def warnings_of_measures(result: Result) -> list[str]:
         return []
     found = warned_measures(result.summary, [*factor_names(result.plan), *result.plan.axes])
     return [f"{each.place}: {each.text}." for each in found]
+
+
+def _run_again(manifest: Mapping[str, Any], folder: Place) -> str:
+    """The Python call that reads the blocks of a loaded result."""
+    asked = manifest["replicates_per_scenario"]
+    n_rep = max(asked.values()) if isinstance(asked, Mapping) else asked
+    out = str(study_folder(folder).parent)
+    return f"study.run({n_rep}, seed={manifest['seed']}, out={out!r})"
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

@@ -208,7 +208,7 @@ def _draw_in_turns(
     first = {kind: key for key, kind in reversed(kinds.items())}
     unanswered, why, spent = dict.fromkeys(first), "", 0.0
     share = found.seconds_left / max(1, len(first))
-    for key in dict.fromkeys([*first.values(), *kinds]):
+    for key in dict.fromkeys([*reversed(first.values()), *kinds]):
         kind = kinds[key]
         if found.seconds_left <= 0:
             why = why or OVER

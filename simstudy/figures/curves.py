@@ -32,8 +32,6 @@ MARK = 0.085  # inches between the middles of two marks side by side
 # Theory at categories, or at fewer points, is drawn as level marks: a line would claim values
 # between them.
 MIN_FOR_LINE = 5
-Parts = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
-"""Points to join by a dotted line; theory as a line, and as level marks."""
 
 
 def measure_curves(
@@ -230,7 +228,9 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-def _lines(rows: pd.DataFrame, parts: Parts, dodge: Any, joined: bool) -> list[Any]:
+def _lines(
+    rows: pd.DataFrame, parts: Sequence[pd.DataFrame], dodge: Any, joined: bool
+) -> list[Any]:
     """Dotted lines through simulated values, solid ones through exact values."""
     dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
     plain = {} if "color" in rows else {"color": BLUE}
@@ -243,7 +243,7 @@ def _lines(rows: pd.DataFrame, parts: Parts, dodge: Any, joined: bool) -> list[A
     ]
 
 
-def _line_sentences(parts: Parts, joined: bool, solid: str) -> list[str]:
+def _line_sentences(parts: Sequence[pd.DataFrame], joined: bool, solid: str) -> list[str]:
     simulated, line, marks = parts
     return [
         f"Solid lines: {solid}." * (not line.empty),

@@ -104,6 +104,8 @@ def _format_summary(result: Result) -> str:
         if n_rows <= MAX_ROWS and (width is None or max(map(len, lines)) <= width):
             return f"{text}\n"
     found = overview(result.summary, result.details.measures)
+    if found.empty:  # the study has no measures
+        return ""
     headings = {name: text for name, text in RANGES.items() if name in found}
     return _in_terminal(Table(found, "Range over scenarios", headings).grid)
 

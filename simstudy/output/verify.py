@@ -172,10 +172,6 @@ def verify(
             averages = [measure.name for measure in study.measures if measure.averages]
         _check_summary(made, summary, groups, averages)
     if study is not None:
-        if "seed" not in manifest:
-            raise errors.StoreError(
-                f"{place}: the manifest names no seed, so nothing can be drawn."
-            )
         study = _with_methods_of(study, summary)
         plan = study.plan(int(manifest["seed"]))
         provenance = compute_provenance(plan)

@@ -17,18 +17,20 @@ from typing import Any
 
 from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan
-from simstudy.errors import StoreError
+from simstudy.errors import StoreError, in_one_line
 from simstudy.remote import Place, place_of
 from simstudy.store import run_records
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, files_at, translate_io_errors
 from simstudy.store.provenance import Provenance
+from simstudy.validation import is_whole
 
 MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 
 RUN_AGAIN = "Run the study again, or delete the file"
+COUNTS = ("seed", "scenarios", "replicates", "replicates_per_scenario")  # entries of a manifest
 
 
 def read_manifest(folder: Place) -> dict[str, Any] | None:
@@ -37,7 +39,7 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     Raises
     ------
     StoreError
-        If it is no JSON object.
+        If it is no JSON object, or one of a study with impossible numbers.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -47,6 +49,14 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
         raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
     if not isinstance(content.get("study", ""), str):
         raise StoreError(f"{path} is damaged: study is no text. {RUN_AGAIN}")
+    for name in COUNTS if "study" in content else ():
+        if name not in content:
+            raise StoreError(f"{path} is damaged: it lacks {name}. {RUN_AGAIN}")
+        value = content[name]
+        sizes = value.values() if isinstance(value, dict) else [value]
+        if not all(is_whole(size) and size >= (name != "seed") for size in sizes):
+            shown = in_one_line(repr(value))[:100]
+            raise StoreError(f"{path} is damaged: {name} is {shown}. {RUN_AGAIN}")
     return content
 
 

@@ -98,7 +98,7 @@ def test_it_has_the_names_of_a_result(kept):
 
 def test_a_name_that_needs_the_code_is_refused_and_says_what_has_it(kept):
     _, stored = kept
-    with pytest.raises(FigureError, match=r"figure 'a', .* study\.run\(\.\.\.\)\.figure\('a'\)"):
+    with pytest.raises(FigureError, match=r"figure 'a', .* study\.run\(50, seed=1, out="):
         stored.figure("a")
 
 
