@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.replicates import Replicates
+from simstudy.analysis.replicates import NOT_APPLIED, Replicates
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario, factors_in
@@ -34,7 +34,9 @@ def replicate_frame(
     """
     key = rows.plan.key_of(scenario)
     columns = rows.tidy_columns(key, names)
-    return _tidy(rows.plan, factors_in(rows.plan, scenario), np.arange(rows.n_rep[key]), columns)
+    frame = _tidy(rows.plan, factors_in(rows.plan, scenario), np.arange(rows.n_rep[key]), columns)
+    absent, axis = rows.not_applied.get(key, ()), next(iter(rows.plan.axes), "")
+    return frame[~frame[axis].isin(absent)] if absent and axis in frame else frame
 
 
 def _tidy(
@@ -74,6 +76,7 @@ def failure_frame(rows: Replicates) -> pd.DataFrame:
         | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         | {ERROR: at.text, "address": str(Address(key, at.rep))}
         for key, at in rows.messages(ERROR)
+        if at.text != NOT_APPLIED
     ]
     names = [*factor_names(rows.plan), "block", "rep", *rows.plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)

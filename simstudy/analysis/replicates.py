@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from simstudy.store.provenance import Provenance
 
 CACHE_BYTES = 256 << 20  # many claims read the same columns
 NO_ROW = "no row"  # error of a method without a row for a data set
+NOT_APPLIED = "not applied"  # error of a method without any row in a cell
 
 
 @dataclass
@@ -51,6 +52,7 @@ class StoredReplicates:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
+    not_applied: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
     _n_bytes: int = field(default=0, repr=False)
 
@@ -307,6 +309,17 @@ class ReplicatesInMemory:
             if kind in columns:
                 yield from ((key, at) for at in messages_in(columns[kind]))
 
+    @cached_property
+    def not_applied(self) -> dict[str, tuple[str, ...]]:
+        """Labels of the first axis without any row, by scenario key."""
+        found = {}
+        for key, columns in self.given.items():
+            absent = (columns.get(ERROR, np.array(None)) == NOT_APPLIED).all(axis=0)
+            if np.any(absent):
+                labels = next(iter(self.plan.axes.values()))
+                found[key] = tuple(labels[at] for at in np.flatnonzero(absent))
+        return found
+
 
 Replicates = StoredReplicates | ReplicatesInMemory
 
@@ -321,7 +334,7 @@ def replicates_of_cells(
     ----------
     cells
         For each scenario a frame with `rep` (from 0), the axes and the columns, `error` among them.
-        A row that is missing is a failure.
+        A row that is missing is a failure; a label without any row was not applied.
     """
     given = {key: _columns_of_rows(plan, rows) for key, rows in zip(plan.keys, cells, strict=True)}
     return ReplicatesInMemory(plan, given, provenance)
@@ -340,6 +353,7 @@ def _columns_of_rows(plan: Plan, rows: pd.DataFrame) -> dict[str, np.ndarray]:
     columns = {str(name): _filled(rows[name], at, has_row) for name in names}
     why = columns.pop(ERROR, np.full(shape, None))
     why[~has_row] = NO_ROW
+    why[np.broadcast_to(~has_row.any(axis=0), shape)] = NOT_APPLIED
     return columns | ({ERROR: why} if has_text(why).any() else {})
 
 

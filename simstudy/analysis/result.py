@@ -27,7 +27,7 @@ from simstudy.analysis.summary import (
     warned_measures,
 )
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, factors_in
 from simstudy.design.reprs import format_names, from_to, shown
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
@@ -332,12 +332,27 @@ class Result:
         return factor_rows(self.plan, self.plan.scenarios)
 
     def _make_summary(self) -> pd.DataFrame:
-        return summarize(
+        rows = summarize(
             self.plan,
             self.details.measures,
             self.details.estimator(self.details.measures),
             {target.measure for target in self.details.targets},
         )
+        return self._applied(rows)
+
+    def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows without those of methods in cells where they were not applied."""
+        not_applied = self.details.replicates.not_applied
+        if not not_applied:
+            return rows
+        names, axis = factor_names(self.plan), next(iter(self.plan.axes))
+        absent = {
+            (*factors_in(self.plan, self.plan.keys[key]).values(), label)
+            for key, labels in not_applied.items()
+            for label in labels
+        }
+        cells = rows[[*names, axis]].itertuples(index=False, name=None)
+        return rows[[cell not in absent for cell in cells]].reset_index(drop=True)
 
     def select(self, measure: str | Sequence[str] | None = None, **factors: Any) -> pd.DataFrame:
         """Select rows of the summary.

@@ -115,7 +115,8 @@ def from_frame(
     Returns
     -------
     Result
-        A data set for which a method has no row, or no estimate, is a failure of that method.
+        A data set for which a method has no row, or no estimate, is a failure of that method. A
+        method without any row in a cell was not applied there, and is left out of that cell.
 
     Raises
     ------
@@ -313,10 +314,16 @@ def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> st
 def _warnings_of_rows(
     replicates: ReplicatesInMemory, roles: ColumnRoles, methods: Sequence[str]
 ) -> list[str]:
-    """Warn of methods that lack rows."""
+    """Warn of methods that lack rows in whole cells, or for single data sets."""
+    left_out = Counter(at for labels in replicates.not_applied.values() for at in labels)
     gaps = (at for _, at in replicates.messages(ERROR) if at.text == NO_ROW)
-    absent, n_rep = Counter(methods[at.cell] for at in gaps), sum(replicates.n_rep.values())
+    absent = Counter(methods[at.cell] for at in gaps)
+    n_cells, n_rep = len(replicates.n_rep), sum(replicates.n_rep.values())
     return [
+        f"{roles.method} {method} has no row in {n:,} of {n_cells:,} cells: it was not applied "
+        "there, and is left out of them"
+        for method, n in left_out.items()
+    ] + [
         f"{roles.method} {method} has no row for {n:,} of {n_rep:,} data sets: they count as its "
         "failures"
         for method, n in absent.items()

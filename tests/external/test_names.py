@@ -171,16 +171,16 @@ def test_a_method_may_stand_in_two_columns_and_say_whether_it_converged():
     assert row["n_failed"] == 40
 
 
-# ---------------------------------------------------------------- without rows
-def test_a_method_without_rows_in_a_cell_failed_there_with_a_warning(tmp_path):
+# ---------------------------------------------------------------- not applied
+def test_a_method_without_rows_in_a_cell_is_left_out_of_it(tmp_path):
     rows = terms().query("not (method == 'mi' and term == 'frailty' and n == 100)")
-    said = "method mi has no row for 200 of 800 data sets: they count as its failures"
+    said = "method mi has no row in 1 of 4 cells: it was not applied there"
     with pytest.warns(UserWarning, match=said):
         found = from_frame(rows, **LONG, truth=TERMS, out=tmp_path)
-    assert found.n_failed == len(found.failures) == 200
-    row = found.row("bias", method="mi", term="frailty", n=100)
-    assert np.isnan(row["estimate"])
-    assert row["n_failed"] == 200
+    assert found.n_failed == 0
+    assert found.failures.empty
+    assert len(found.select(measure="bias")) == 7
+    assert len(found.replicates) == len(rows)
     whole = from_frame(terms(), **LONG, truth=TERMS)
     same = {"measure": "coverage", "method": "cc"}
     np.testing.assert_array_equal(
