@@ -40,7 +40,6 @@ CLAIM = Claim("c", "s", "t", float, 1)
             "common names no factor 'n_ops'; did you mean 'n_obs'",
         ),
         ({"labels": {"n_ops": {0: "∞"}}}, "names no factor 'n_ops'; did you mean 'n_obs'"),
-        ({"labels": {"n_ops": "n"}}, "labels names no factor, axis or measure 'n_ops'; did you me"),
     ],
     ids=str,
 )

@@ -417,15 +417,6 @@ def check_declared(study: StudySpec) -> None:
     check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
     check_known("common", study.rules.common_random_numbers, "factor", factors)
     check_known("labels with texts of values", study.value_labels, "factor", factors)
-    own_axes = [axis for measure in study.measures for axis in measure.axes]
-    shown = [
-        *factors,
-        *study.all_axes,
-        *study.derived,
-        *own_axes,
-        *(m.name for m in study.measures),
-    ]
-    check_known("labels", study.headings, "factor, axis or measure", shown)
     check_drawing(study.scenarios, study.methods)
     check_vectors(study)
     check_unique("measures", [measure.name for measure in study.measures])

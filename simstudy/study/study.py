@@ -398,7 +398,7 @@ class Study(StudySpec):
         )
         bare = replace(
             self, scenarios=[scenario], measures=[chosen], methods=methods, rules=rules,
-            figures={}, tables={}, claims=(), labels={},
+            figures={}, tables={}, claims=(),
         )  # fmt: skip
 
         def run_at(value: float) -> Result:
