@@ -418,7 +418,7 @@ class Result:
         >>> bool(row["lower"] < row["estimate"] < row["upper"])
         True
         """
-        return one_with(self.select(measure), factors)
+        return one_with(self.select(measure), factors, f"rows of {measure!r}")
 
     @property
     def summary_all_methods(self) -> pd.DataFrame:
@@ -674,7 +674,7 @@ class Result:
         LookupError
             If there is none, or more than one.
         """
-        place: Any = one_with(self._frame("factors"), where).name
+        place: Any = one_with(self._frame("factors"), where, "scenarios").name
         return self.plan.scenarios[place]
 
     def values(self, column: str, **factors: Any) -> np.ndarray:

@@ -237,13 +237,15 @@ def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> Warn
 SAME = 1e-9  # relative: numbers this close are one
 
 
-def one_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.Series:
+def one_with(rows: pd.DataFrame, where: Mapping[str, Any], what: str = "rows") -> pd.Series:
     """Find the one row with these factors; floats are compared up to rounding.
 
     Parameters
     ----------
     rows
         Rows of a summary, or the factors of scenarios, as `factor_rows` returns them.
+    what
+        What the rows are, for the message.
 
     Raises
     ------
@@ -255,7 +257,7 @@ def one_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.Series:
     found = rows_with(rows, where)
     if len(found) == 1:
         return found.iloc[0]
-    text = f"{len(found)} rows have {_format_factors(where)}".removesuffix(" have ")
+    text = f"{len(found)} {what}" + f" have {_format_factors(where)}" * bool(where)
     if len(found):
         apart = [name for name in _factors_of(rows) if found[name].nunique(dropna=False) > 1]
         raise LookupError(

@@ -275,7 +275,7 @@ def test_a_wrong_name_is_refused_before_anything_is_drawn(
 def test_a_cell_that_is_not_said_is_refused() -> None:
     asked = {"measure": "empirical_se", "target": 0.25, "low": 4, "high": 100, **INLINE}
     study = mean_study(block_size=200)
-    with pytest.raises(LookupError, match=r"2 rows have measure='.*name method too"):
+    with pytest.raises(LookupError, match=r"2 rows of 'empirical_se', .*name method too"):
         study.solve(Mean(3), "n_obs", **asked)  # type: ignore[arg-type]
     with pytest.raises(LookupError, match=r"0 rows .* method='F'; available: .*\['t', 'z'\]"):
         study.solve(Mean(3), "n_obs", where={"method": "F"}, **asked)  # type: ignore[arg-type]
