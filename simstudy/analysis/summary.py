@@ -245,7 +245,7 @@ def one_with(rows: pd.DataFrame, where: Mapping[str, Any], what: str = "rows") -
     rows
         Rows of a summary, or the factors of scenarios, as `factor_rows` returns them.
     what
-        What the rows are, for the message.
+        Noun for the rows, in messages.
 
     Raises
     ------

@@ -175,7 +175,7 @@ def shown_level(value: object) -> PlainFactor:
 
 
 class WarningFilter(NamedTuple):
-    """What is done with a class of warnings, as in the module `warnings`."""
+    """Action on a class of warnings, as in the module `warnings`."""
 
     action: str
     category: Any  # a class of warnings

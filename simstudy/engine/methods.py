@@ -458,7 +458,7 @@ class ReplicateLoop:
             Errors of drawing data sets, by row.
         """
         analyse = partial(self.function, **constants) if constants else self.function
-        ordered = _in_order(self.function, data)  # by position is faster than by name
+        ordered = _in_order(self.function, data)  # arguments by position are faster
         rows, each = self._rows, range(self.n_rep)
         by_name = {
             name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()

@@ -65,7 +65,7 @@ TEXTS = frozenset({ERROR, CELL_ERROR, WARNING})  # columns of which only the pre
 
 @dataclass
 class Findings:
-    """What the other process found.
+    """Results from the other process.
 
     Attributes
     ----------

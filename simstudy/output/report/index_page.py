@@ -26,7 +26,7 @@ PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 OTHER_STUDIES = "Other studies"
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # keys of a manifest
 COMMIT = 7  # letters of a commit that are shown
-TOLD = (
+COPIED = (
     *("question", "answer", "scenarios", "replicates", "failed_replicates", "core_seconds"),
     *("publish_seconds", "made", "command"),
 )
@@ -113,7 +113,7 @@ def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study
         "name": name,
         "document": part.get("title"),
         "group": part.get("group"),
-        **{entry: manifest.get(entry) for entry in TOLD},
+        **{entry: manifest.get(entry) for entry in COPIED},
         "wall_seconds": manifest.get("wall_seconds") if manifest.get("blocks_computed") else None,
         "replicates_per_scenario": {"least": min(sizes), "most": max(sizes)},
         "version": manifest.get("versions", {}).get("simstudy"),
