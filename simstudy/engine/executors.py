@@ -378,7 +378,7 @@ SENT_EMPTY: dict[type, Callable[[Any], Any]] = {
     type(functools.cache(len)): _send_cached,
     functools.cached_property: _send_property,
     types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
-    weakref.WeakKeyDictionary: lambda _: (weakref.WeakKeyDictionary, ()),  # `singledispatch` has one
+    weakref.WeakKeyDictionary: lambda _: (weakref.WeakKeyDictionary, ()),  # in `singledispatch`
 }
 """How a script's caches, which pickle refuses, are sent: empty."""
 
