@@ -38,6 +38,7 @@ def test_estimate_errors_and_design_by_independent_computation(seed):
     plan = plan_regression_trial(y, prediction, metric="mae", k=k, n2=n2, n_boot=4000)
     loss = np.abs(y - prediction)
     assert plan.estimate == pytest.approx(loss.mean())
+    assert plan.kurtosis == pytest.approx(stats.kurtosis(y - prediction, fisher=False))
     vanilla = loss.std() / np.sqrt(n)
     assert plan.vanilla_std_error == pytest.approx(vanilla, rel=6 / np.sqrt(2 * 4000))
     draws = loss[rng.integers(0, n, (4000, n))]

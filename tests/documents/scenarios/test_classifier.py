@@ -125,3 +125,12 @@ def test_infeasible_ranks_are_safe_because_nobody_is_missed():
     assert umbrella.ranks[0] == 0
     assert umbrella.simulate(streams(), 10)["safe"][:, 0].all()
     assert umbrella.exact()["coverage"][0] == 1
+
+
+def test_thresholds_do_not_depend_on_the_order_of_a_test_set():
+    scenario = Threshold(n_obs=40)
+    x = scenario.scores.draw(np.random.default_rng(8), 3, 40)
+    shuffled = np.random.default_rng(9).permuted(x, axis=1)
+    found, again = (scenario.set_on(each, scenario.resamples(None, each)) for each in (x, shuffled))
+    for name, column in found.items():
+        np.testing.assert_array_equal(again[name], column)

@@ -111,6 +111,7 @@ SMALL = {
     "168 of 1e-12": [np.log(1e-12)] * 168,
     "mixed": [-1e-3, -2.0, -50.0, -1000.0],
     "far beyond": [-1e5, -0.5, -3e5],
+    "near the center": [-6.0, -5.0, -1.0, -0.5],
 }
 NEAR_1 = {f"{n} near 1": [np.log1p(-1e-3)] * n for n in (2, 40)}
 CASES = [(fisher, mp_fisher, case) for case in SMALL | NEAR_1]

@@ -113,7 +113,8 @@ def test_every_outcome_fails_as_by_scipy(kind):
     ("kind", "test"),
     [
         *((CHANGES, test) for test in CHANGE_TESTS),
-        *(pytest.param(TWO, test, marks=pytest.mark.slow) for test in COUNT_TESTS),
+        (TWO, next(iter(COUNT_TESTS))),
+        *(pytest.param(TWO, test, marks=pytest.mark.slow) for test in list(COUNT_TESTS)[1:]),
     ],
 )
 def test_verdict_p_value_and_threshold_say_the_same(kind, test):
