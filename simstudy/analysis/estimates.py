@@ -26,6 +26,7 @@ from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.warnings import ALL_ALIKE
 from simstudy.options import format_setting
+from simstudy.store.arrow_schema import CONVERGED
 from simstudy.store.blocks import Batch, map_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 
@@ -48,7 +49,7 @@ class Estimator:
     Parameters
     ----------
     prepare
-        Function applied to a scenario's columns before they are measured.
+        Function applied to a scenario's columns, `converged` among them, before they are measured.
     """
 
     rows: Replicates
@@ -77,6 +78,8 @@ class Estimator:
         by_cell = [] if self._cells is None else self._cells.measures
         measures = [measure for measure in self.measures if measure not in by_cell]
         names, plan = names_read(measures), self.rows.plan
+        if self.prepare is not None:
+            names = (*names, CONVERGED)
         found: Found = {}
         undefined = Undefined(self.level)
         for key, scenario in plan.keys.items():

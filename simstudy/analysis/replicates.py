@@ -294,7 +294,8 @@ class ReplicatesInMemory:
             name: np.broadcast_to(value, (shape[0], *np.shape(value))) for name, value in numbers
         }
         known |= {ERROR: np.full(shape, None), **self.given[key]}
-        known[CONVERGED] = np.where(has_text(known[ERROR]), np.nan, 1.0)
+        has_failed = has_text(known[ERROR]) & (known[ERROR] != NOT_APPLIED)
+        known[CONVERGED] = np.where(has_failed, np.nan, 1.0)
         for name in names:
             if name not in known:
                 raise StudyError(f"a measure reads column {name!r}; {nearest(name, known)}")

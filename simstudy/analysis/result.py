@@ -438,9 +438,11 @@ class Result:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
         axis = self.plan.methods_axis or "method"
         place = list(self.plan.axes).index(axis) if axis in self.plan.axes else 0
-        watch = functools.partial(all_methods, axis=place)
+        watch = functools.partial(all_methods, axis=place, failed_by=CONVERGED)
         declared = self.details.declared
-        return summarize(self.plan, declared, self.details.estimator(declared, watch))
+        return self._applied(
+            summarize(self.plan, declared, self.details.estimator(declared, watch))
+        )
 
     @property
     def seconds(self) -> pd.DataFrame:

@@ -149,7 +149,9 @@ def draw_columns(
                 independence.check_streams(context, scenario, streams, raw, n_rep)
                 alone = partial(scenario.simulate, plan.streams(scenario, index), 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-                return validate_columns(plan, scenario, raw)
+                columns = validate_columns(plan, scenario, raw)
+                independence.check_alike(context, scenario, columns)
+                return columns
             draw = partial(_draw_data, plan, scenario.scenario, index, context)
             data = cache(scenario.scenario, index, draw) if cache else draw()
             hashes = methods.checksums(data) if index == 0 else {}
@@ -165,6 +167,7 @@ def draw_columns(
             whole = {**raw, **known} if known else raw
             columns = {**drawn, **validate_columns(plan, scenario, whole, "it")}
             independence.check_rows(context, plan, scenario, streams, data, columns)
+            independence.check_alike(context, scenario, columns, data)
         finally:
             _refuse_changed(scenario, before)
     return {  # booleans as 0 and 1, so that methods may mix them with floats in one column

@@ -21,15 +21,16 @@ import pyarrow as pa
 from simstudy.design.plan import Plan, WorkUnit, parameters_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import BlockContext
-from simstudy.engine.methods import EachReplicate, call_method
+from simstudy.engine.methods import EachReplicate, call_method, has_rows
 from simstudy.errors import StudyError
 from simstudy.lazy import pc, special
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 
-NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
+NO_STREAMS, ROWS_DIFFER, ALL_ALIKE = "no streams", "rows differ", "all alike"
 MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
+MAX_ROWS_ALIKE = 20  # rows that are compared with the first
 
 N_ROWS = 4  # rows that are analysed again
 RTOL = 1e-6  # an iterative method may stop at another step if there are fewer rows
@@ -51,6 +52,32 @@ def check_streams(
         return
     if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
         events[NO_STREAMS] = None
+
+
+def check_alike(
+    context: BlockContext,
+    scenario: object,
+    columns: Mapping[str, np.ndarray],
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Record that replicates have the same data and the same numbers, as by a fixed seed.
+
+    Without data, numbers that are all whole, such as rejections, say nothing.
+    """
+    events = context.rng_events
+    if events is None or is_deterministic(scenario):
+        return
+    numbers = [column for column in columns.values() if column.dtype.kind in "biuf"]
+    rows = [values for values in (data or {}).values() if has_rows(values)]
+    whole = data is None and all((column == np.round(column)).all() for column in numbers)
+    if numbers and not whole and all(map(_are_alike, [*numbers, *rows])):
+        events[ALL_ALIKE] = None
+
+
+def _are_alike(rows: Any) -> bool:
+    """Whether the first rows are equal; objects that cannot be compared are not."""
+    first, *others = (np.asarray(row) for row in rows[:MAX_ROWS_ALIKE])
+    return bool(others) and all(np.array_equal(first, each) for each in others)
 
 
 def _differs(array: Any, n_rep: int) -> bool:
@@ -197,6 +224,7 @@ MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of t
 MIN_SECONDS, MAX_SECONDS = 0.1, 1.0  # time after which no further scenario is tested
 PART_OF_RUN = 0.05  # the same, as a part of the run
 MAX_CELLS = 8  # tested cells per column with axes
+MOSTLY = 0.9  # share of different values from which on a small spread of block means is tested too
 MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
 
 
@@ -284,8 +312,9 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     -------
     ratio, p_value : float
         Variance of the block means over that of independent replicates, about 1 if they are
-        independent, and the p-value. It is 0 if all blocks have the same values, and 1 if there
-        are too few blocks.
+        independent, and the p-value: of a larger variance, or, where most values are different, of
+        a larger or smaller one. It is 0 if all blocks have the same values, and 1 if there are too
+        few blocks.
 
     References
     ----------
@@ -303,7 +332,10 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     if n_groups < MIN_BLOCKS or size < 2:
         return 1.0, 1.0
     statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
-    return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
+    p_value = float(special.chdtrc(n_groups - 1, statistic))
+    if n_values > MOSTLY * values.size:
+        p_value = 2 * min(p_value, float(special.chdtr(n_groups - 1, statistic)))
+    return float(statistic / (n_groups - 1)), p_value
 
 
 def ranks_of(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
-from simstudy.engine.independence import NO_STREAMS, ROWS_DIFFER, Spread
+from simstudy.engine.independence import ALL_ALIKE, NO_STREAMS, ROWS_DIFFER, Spread
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.second_draw import Findings
@@ -23,6 +23,11 @@ MESSAGES = {
         "uses none of its random streams, but its replicates differ: replace other generators, "
         'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
         "class attribute deterministic = True"
+    ),
+    ALL_ALIKE: (
+        "has the same data and the same numbers in all replicates of a block: look for a generator "
+        "with a fixed seed, such as default_rng(0), in place of streams or rng. If there are no "
+        "random numbers, set the class attribute deterministic = True"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must be "
@@ -99,8 +104,9 @@ class RunMonitor:
                 f"{self.plan.keys[key]!r}: block means of {column} vary {ratio:.3g} times as much "
                 "as those of independent replicates, so every Monte Carlo error is wrong. Look "
                 "for random numbers that all replicates of a block share (a size without n_rep), "
-                "or that are the same in each block. If replicates depend on each other on "
-                "purpose, say in groups of how many: Rules(group_size=...)",
+                "or that are the same in each block, and for a mean over replicates that is "
+                "subtracted. If replicates depend on each other on purpose, say in groups of how "
+                "many: Rules(group_size=...)",
             )
 
     def note_second_draw(self, found: Findings) -> list[str]:

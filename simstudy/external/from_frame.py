@@ -156,7 +156,7 @@ def from_frame(
     factors = factor_names([*roles.by, *filter(None, [roles.method])])
     check_labels(rows, roles)
     methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
-    declared, warnings = choose_measures(choice, roles, methods)
+    declared, warnings = choose_measures(choice, roles, methods, rows)
     check_unique("measures", [measure.name for measure in declared])
     quantities = quantities_of(rows, roles, reads)
     axes = {factors[roles.method]: tuple(methods)} if roles.method else {}

@@ -288,7 +288,10 @@ Standard = tuple[str, Callable[[], Measure]]
 
 
 def choose_measures(
-    measures: Sequence[Measure | str] | None, roles: ColumnRoles, methods: Sequence[str]
+    measures: Sequence[Measure | str] | None,
+    roles: ColumnRoles,
+    methods: Sequence[str],
+    frame: pd.DataFrame,
 ) -> tuple[list[Measure], list[str]]:
     """Choose the measures that a table allows, and explain what was left out.
 
@@ -307,12 +310,37 @@ def choose_measures(
     if measures is not None:
         return [_measure(each, standard, lacking) for each in measures], []
     usual = {name: each for name, each in standard.items() if name not in ON_REQUEST}
+    texts = []
+    if _truth_varies(frame, roles):
+        varying = [name for name in OF_FIXED_TRUTH if name in usual]
+        usual = {name: each for name, each in usual.items() if name not in varying}
+        texts = [
+            f"{roles.truth} differs between data sets of a cell, so there is no "
+            f"{', '.join(varying)}, which need one truth: name them in measures= to have them"
+        ]
     made = [make() for needs, make in usual.values() if not lacking.keys() & needs.split()]
     if "truth" not in lacking:
-        return made, []
+        return made, texts
     without = [name for name, (needs, _) in usual.items() if "truth" in needs]
     text = f"no truth is given, so there is no {', '.join(without)}: say {lacking['truth']}"
     return made, [text]
+
+
+OF_FIXED_TRUTH = (
+    *("empirical_se", "relative_precision", "relative_error_model_se"),
+    "bias_eliminated_coverage",
+)
+"""Measures of the spread of estimates, which is that of the errors only for one truth."""
+
+
+def _truth_varies(frame: pd.DataFrame, roles: ColumnRoles) -> bool:
+    """Whether data sets of one cell have several values of the truth."""
+    if not isinstance(roles.truth, str):
+        return False
+    cell = [*roles.by, *filter(None, [roles.method])]
+    truth = frame[roles.truth]
+    n = truth.groupby([frame[name] for name in cell]).nunique().max() if cell else truth.nunique()
+    return bool(n > 1)
 
 
 def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, str]:

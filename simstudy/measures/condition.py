@@ -114,7 +114,9 @@ class _WithinCondition(Measure):
         return np.asarray(flags(picked, self.condition) == 0)
 
 
-def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
+def all_methods(
+    columns: Columns, *, axis: int = 0, failed_by: str | None = None
+) -> dict[str, np.ndarray]:
     """Drop a replicate in every method if any method failed.
 
     Parameters
@@ -124,6 +126,8 @@ def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
         value on it, stay as they are.
     axis
         The axis of methods, counted without the replicate axis.
+    failed_by
+        Column that is NaN where a method failed, such as `converged`. Default: NaN in any column.
 
     Returns
     -------
@@ -135,7 +139,8 @@ def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
     StudyError
         If `axis` is not an axis of the columns.
     """
-    failed = _failed(pick(columns, tuple(columns), measure="all_methods"), axis)
+    watched = tuple(columns) if failed_by is None else (failed_by,)
+    failed = _failed(pick(columns, watched, measure="all_methods"), axis)
     return {name: _drop(np.asarray(column), failed, axis) for name, column in columns.items()}
 
 

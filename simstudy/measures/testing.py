@@ -337,7 +337,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
     Parameters
     ----------
     columns
-        Names of columns.
+        Names of columns. Default: `converged`, which is NaN where a replicate failed.
     name
         Name of the measure in the summary.
 
@@ -346,6 +346,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
     MomentMeasure
         A measure of a proportion, with Wilson's interval.
     """
+    columns = columns or ("converged",)
 
     def derive(aligned: Columns) -> Columns:
         return {f"{column} is there": ~_absent(aligned[column]) for column in columns}

@@ -50,6 +50,9 @@ MIN_SIZE = 30  # replicates of a group from which a measure that is no mean is c
 MIN_GROUPS = 30  # groups to draw at least
 MAX_DEVIATION = 5.0  # standard errors between a summary's number and its groups
 MCSE_FACTOR = 4.0  # between a summary's error and the spread of its groups
+Z = 1.96  # limits are about this many errors away
+MIN_FOR_ERROR = 10  # groups from whose spread an error is checked
+NEEDED = ("summary.parquet", GROUPS, "claims.parquet")  # files without which little can be checked
 MAX_TIED = 0.01  # share of the drawn groups that may differ by a tie
 AGREES, DIFFERS, NOT_COMPARABLE = 0, 1, 2
 
@@ -165,7 +168,8 @@ def verify(
     if groups is None:
         made.unchecked.append(f"the numbers of the summary: there is no {GROUPS}")
     elif not groups["row"].between(0, len(summary) - 1).all():
-        raise errors.StoreError(f"{place}: {GROUPS} has rows that the summary lacks.")
+        made.wrong.append(f"{GROUPS} has rows that the summary lacks")
+        groups = None
     else:
         averages = manifest.get(AVERAGES, [])
         if study is not None:
@@ -213,6 +217,7 @@ def _check_files(made: Verification, listed: Mapping[str, str]) -> None:
     """Compare each listed file with its hash; pages that are made again may be absent."""
     found = {name: runs.file_hash(made.folder / name) for name in listed}
     absent = [name for name, digest in found.items() if not digest]
+    made.wrong += [f"{name} is listed and not here" for name in absent if name in NEEDED]
     made.wrong += [
         f"{name}: the manifest lists the hash {listed[name]}, the file has {digest}"
         for name, digest in found.items()
@@ -240,6 +245,12 @@ def _check_summary(
     is_out = summary["lower"] > summary["estimate"] + inside
     is_out |= summary["upper"] < summary["estimate"] - inside
     _tell(made, summary[is_out], "beyond its limits")
+    apart = np.fmax(summary["upper"] - summary["estimate"], summary["estimate"] - summary["lower"])
+    times = apart / (Z * summary["mcse"])
+    is_known = (summary["mcse"] > 0) & np.isfinite(apart) & (summary["n_given"] >= MIN_SIZE)
+    is_odd = is_known & ~times.between(1 / MCSE_FACTOR, MCSE_FACTOR)
+    text = "the error is {:.3g}, and a limit is {:.3g} away"
+    _tell(made, summary[is_odd], text, summary["mcse"], pd.Series(apart))
     for name in COUNTS:
         is_other = rows[name] != sums[name]
         _tell(made, rows[is_other], f"{name} is {{}}, its groups have {{}}", rows[name], sums[name])
@@ -253,7 +264,7 @@ def _check_summary(
     text = "the summary has {:.10g}, the mean of its groups is {:.10g}"
     _tell(made, rows[is_far], text, rows["estimate"], mean)
     by_groups: pd.Series = std / np.sqrt(count)
-    is_known = (count >= 10) & (by_groups > RTOL * rows["estimate"].abs().clip(1e-300))
+    is_known = (count >= MIN_FOR_ERROR) & (by_groups > RTOL * rows["estimate"].abs().clip(1e-300))
     is_near: pd.Series = (rows["mcse"] / by_groups).between(1 / MCSE_FACTOR, MCSE_FACTOR)
     text = "the error is {:.3g}, by its groups about {:.3g}"
     _tell(made, rows[is_average & is_known & ~is_near], text, rows["mcse"], by_groups)
@@ -264,6 +275,10 @@ def _check_summary(
         made.unchecked.append(
             f"{n_small:,} numbers that are no means, of few groups or groups of fewer than "
             f"{MIN_SIZE} replicates"
+        )
+    if n_unknown := int((is_average & (count < MIN_FOR_ERROR)).sum()):
+        made.unchecked.append(
+            f"errors of {n_unknown:,} numbers of fewer than {MIN_FOR_ERROR} groups"
         )
     if len(rows) < len(summary):
         made.unchecked.append(f"{len(summary) - len(rows):,} rows of the summary without groups")

@@ -45,6 +45,8 @@ class Data:
             x += rng.normal(scale=0.3)
         if self.kind == "pairs":
             x[1::2] = -x[::2]
+        if self.kind == "centred":
+            x -= x.mean()
         return {"x": x}
 
 
@@ -83,13 +85,22 @@ def test_dependence_is_found_in_runs_of_few_blocks(kind, n_rep):
     assert "Rules(group_size=...)" in said
 
 
-@pytest.mark.parametrize("kind", ["independent", "pairs"])
-def test_independent_replicates_give_no_warning(kind):
-    """Shares, counts, rounded p-values, and pairs that balance each other."""
-    outcome = run(kind)
+def test_independent_replicates_give_no_warning():
+    """Shares, counts, rounded p-values."""
+    outcome = run("independent")
     assert outcome.warnings == []
     (said,) = outcome.notes
     assert said.startswith("independence of replicates: a pilot of 20 blocks would have found")
+
+
+@pytest.mark.parametrize("kind", ["pairs", "centred"])
+def test_replicates_that_balance_each_other_give_a_warning(kind):
+    """Their mean varies less than its error says: it is exact here, and the error is not 0."""
+    (said,) = run(kind).warnings
+    assert "of b vary 0" in said
+    assert "for a mean over replicates that is subtracted" in said
+    assert "Rules(group_size=...)" in said
+    assert kind != "pairs" or run(kind, rules=Rules(group_size=2)).warnings == []
 
 
 def test_the_order_within_blocks_accuses_nobody():

@@ -145,6 +145,19 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     )
 
 
+def test_measures_of_spread_need_one_truth_in_a_cell(table):
+    """Otherwise the spread of estimates is that of the truths, too."""
+    varying = table.assign(theta=np.arange(len(table)) // 2 % 7, b=lambda t: t["b"] + t["theta"])
+    said = "theta differs between data sets of a cell, so there is no empirical_se, relative_prec"
+    with pytest.warns(UserWarning, match=said):
+        found = from_frame(varying, truth="theta", **COLUMNS)
+    fixed = from_frame(table, truth=0.0, **COLUMNS)
+    gone = {*fixed.summary["measure"]} - {*found.summary["measure"]}
+    assert {"empirical_se", "relative_precision"} <= gone
+    asked = from_frame(varying, truth="theta", **COLUMNS, measures=["empirical_se"])
+    assert set(asked.summary["measure"]) >= {"empirical_se"}
+
+
 def test_levels_of_single_precision_have_the_truth_of_the_same_number(table):
     whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
     single = table.assign(dgm=table["dgm"].map({"normal": 0.1, "skewed": 2.0}).astype("float32"))

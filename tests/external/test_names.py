@@ -181,6 +181,9 @@ def test_a_method_without_rows_in_a_cell_is_left_out_of_it(tmp_path):
     assert found.failures.empty
     assert len(found.select(measure="bias")) == 7
     assert len(found.replicates) == len(rows)
+    declared = found.summary[found.summary["measure"] != "convergence_rate"]
+    together = found.summary_all_methods
+    pd.testing.assert_frame_equal(together, declared.reset_index(drop=True))
     whole = from_frame(terms(), **LONG, truth=TERMS)
     same = {"measure": "coverage", "method": "cc"}
     np.testing.assert_array_equal(

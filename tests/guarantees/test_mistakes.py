@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Study, grid
+from simstudy import Study, each_replicate, grid
 from simstudy.engine import loop, second_draw
 from simstudy.engine.progress import Silent
 from simstudy.errors import StudyError
@@ -380,3 +380,37 @@ def test_functions_with_values_of_their_own_are_not():
     methods = {f"k={k}": lambda x, k=k: {"b": k * x.mean()} for k in (1, 2, 3)}
     study = Study("early", [Trial()], [variance("b")], methods=methods)
     assert warnings_of(study) == []
+
+
+# ---------------------------------------------------------------- one data set for all replicates
+@dataclass(frozen=True)
+class OneSeed:
+    kind: str
+
+    def draw_one(self, rng):
+        fixed = np.random.default_rng(3) if self.kind == "fixed" else rng
+        return {"x": np.ones(5) if self.kind == "constant" else fixed.normal(size=5)}
+
+
+def one_mean(x):
+    return {"e": x.mean()}
+
+
+def one_resample(x, rng):
+    return {"e": rng.choice(x, size=5).mean()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "is_told"),
+    [
+        ("fixed", one_mean, True),
+        ("constant", one_mean, True),
+        ("fixed", one_resample, False),  # of one data set, on purpose
+        ("drawn", one_mean, False),
+    ],
+)
+def test_replicates_that_are_one_data_set_are_told(kind, method, is_told):
+    study = Study("one", [OneSeed(kind)], [mean("e")], methods={"m": each_replicate(method)})
+    warnings = study.run(N_REP, progress=Silent(), **INLINE).outcome.warnings
+    said = [text for text in warnings if "has the same data and the same numbers" in text]
+    assert len(said) == is_told

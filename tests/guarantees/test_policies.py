@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simstudy.design import Columns
 from simstudy.engine.methods import each_replicate
-from simstudy.measures import mean
+from simstudy.measures import convergence_rate, mean
 from simstudy.output.folder import publish
 from simstudy.provenance.streams import Streams
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests.support import INLINE
 
 N_REP = 400
@@ -71,6 +72,23 @@ def test_all_methods_compares_on_the_replicates_that_all_finished():
     rows = together[together["measure"] == "value"]
     assert list(rows["method"]) == ["sure", "fragile"]
     assert rows["estimate"].to_numpy() == pytest.approx(x[x >= 0].mean())
+
+
+def test_a_value_that_may_be_missing_is_no_failure_of_its_replicate():
+    """Its replicate stays in all measures, also among those that all methods finished."""
+
+    def with_width(x):
+        return {"value": x, "width": np.where(x > 1, np.nan, 1.0)}
+
+    methods = {"sure": lambda x: {"value": x, "width": np.ones(len(x))}, "open": with_width}
+    measures = [mean("value", name="value"), mean("width"), convergence_rate()]
+    rules = Rules(may_be_missing=("width",))
+    made = Study("open", [Fragile()], measures, methods=methods, block_size=100, rules=rules)
+    result = made.run(N_REP, seed=5, **INLINE)
+    assert result.n_failed == 0
+    pd.testing.assert_frame_equal(result.summary_all_methods, result.summary)
+    rates = result.select(measure="convergence_rate")
+    assert rates["estimate"].tolist() == [1.0, 1.0]
 
 
 def test_files_tell_failures_and_the_other_cases(tmp_path):

@@ -281,6 +281,11 @@ FALSIFIED = {
     "a rate": (moved("rejection_rate"), "rejection_rate at n_obs=10"),
     "errors too small": (lambda rows: rows.assign(mcse=rows["mcse"] / 10), "the error is "),
     "no errors": (lambda rows: rows.assign(mcse=0.0), "the error is 0"),
+    "errors beside their limits": (
+        lambda rows: rows.assign(mcse=rows["mcse"] * 10),
+        "and a limit is ",
+    ),
+    "a row less": (lambda rows: rows.iloc[:-1], "has rows that the summary lacks"),
     "unknown errors": (lambda rows: rows.assign(mcse=np.nan), "the error is nan"),
     "limits": (lambda rows: rows.assign(upper=rows["estimate"] - 1.0), "beyond its limits"),
     "a count": (lambda rows: rows.assign(n_failed=rows["n_failed"] + 1), "n_failed is 1"),
@@ -296,6 +301,13 @@ def test_a_falsified_summary_is_found(folder, what):
     found = check(folder)
     assert found.status == DIFFERS
     assert any(text in wrong for wrong in found.wrong)
+
+
+def test_a_table_that_is_listed_and_gone_is_a_disagreement(folder):
+    (folder / "groups.parquet").unlink()
+    found = check(folder)
+    assert found.status == DIFFERS
+    assert found.wrong == ["groups.parquet is listed and not here"]
 
 
 def test_other_code_is_found(folder):
