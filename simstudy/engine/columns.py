@@ -144,7 +144,9 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     if not is_text and (is_message or not is_number):
         storable = "booleans, integers, floats or text"
         what = f"text, and None where there is no {name}" if is_message else storable
-        odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
+        texts = [v for v in array.flat if isinstance(v, str)]
+        others = [v for v in array.flat if not isinstance(v, str | None)]
+        odd = texts[0] if texts and not is_message else next(iter(others), None)
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
     return array

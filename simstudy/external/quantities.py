@@ -363,8 +363,8 @@ def _measure(
         return measure
     if measure not in standard:
         raise ConfigError(
-            f"{measure!r} is not a measure of these columns; {nearest(str(measure), standard)}. "
-            "Others are given with their columns, as measures=[simstudy.measures.NAME(...)]."
+            f"{measure!r} is not a measure of these columns (others are given with their columns, "
+            f"as measures=[simstudy.measures.NAME(...)]); {nearest(str(measure), standard)}"
         )
     needs, make = standard[measure]
     for need in needs.split():

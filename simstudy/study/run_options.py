@@ -216,8 +216,8 @@ def check_redraw(redraw: Sequence[str | bool], methods: Collection[str]) -> None
     for name in redraw:
         if name is not True and name not in methods:
             raise ConfigError(
-                f"redraw={name}: the study has no such method; {nearest(str(name), methods)}; "
-                "redraw=true draws all again"
+                f"redraw={name}: the study has no such method (redraw=true draws all again); "
+                f"{nearest(str(name), methods)}"
             )
 
 

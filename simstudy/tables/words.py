@@ -13,6 +13,7 @@ from simstudy.tables.rounding import plus_minus, to_decimals
 from simstudy.tables.summary import as_words, factor_column
 
 MAX_RATIO = 5.0  # of two errors of estimates that are averaged, unless they are proportions
+ROUNDING = 1e-9  # relative difference of estimates that are one number but for arithmetic
 CHANCE = 0.001  # p-value below which estimates differ by more than chance
 MAX_VISIBLE = 0.5  # two errors that move a number by less than this of its last digit are not shown
 
@@ -68,11 +69,11 @@ def in_words(
         raise LookupError("these rows have no estimate")
     values, errors = (frame[name].to_numpy(dtype=float) for name in ("estimate", "mcse"))
     text = functools.partial(_with_error, percent=percent, decimals=decimals)
-    if differ(values, errors) or (errors.max() > MAX_RATIO * errors.min() and not percent):
+    if np.ptp(values) <= ROUNDING * np.abs(values).max():
+        found = text(values[0], errors.max())
+    elif differ(values, errors) or (errors.max() > MAX_RATIO * errors.min() and not percent):
         ends = int(values.argmin()), int(values.argmax())
         found = " to ".join(text(values[at], errors[at]) + _place(frame, at, where) for at in ends)
-    elif values.min() == values.max():
-        found = text(values[0], errors.max())
     else:
         n = frame.get("n_given", frame.get("n_rep", pd.Series(1, frame.index)))  # replicates behind
         weights = n.to_numpy(dtype=float) if percent else 1 / errors**2
