@@ -16,6 +16,7 @@ def test_it_lists_the_studies_of_a_project_whatever_else_is_there(tmp_path, said
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY, **broken})
     with inside(tmp_path):
         said(*SWEEP)
+        said("-m", *SWEEP, "seed=1,2", "report=false", "figures=false")
         assert said("index") == "results/index.html\n"
     listed = json.loads((tmp_path / "results" / "index.json").read_text())
     assert [study["warnings"] for study in listed["studies"]] == [[]]

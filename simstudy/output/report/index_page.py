@@ -68,7 +68,8 @@ def write_index(folder: Place) -> Place:
                 continue
         except Exception as error:  # a foreign folder must not stop the index
             why = f"cannot be read: {describe(error)}"
-        others.append({"folder": name, "why": why})
+        if not any((folder / name).glob(f"*/{PAGE}")):  # sweeps have pages of their own
+            others.append({"folder": name, "why": why})
     groups, version = _groups(studies), library_version("simstudy")
     shown = page(
         PAGE, groups=groups, studies=studies, others=others, verdicts=MEANINGS, version=version,
