@@ -73,9 +73,10 @@ def _folders(project: Project, word: str) -> list[Place]:
     if not isinstance(named, Path) or named.is_dir():
         inner = sorted(path.parent for path in named.glob(f"*/{MANIFEST}"))
         return [named] if (named / MANIFEST).exists() or not inner else inner
-    if word in project.options("experiment"):
-        return [place_of(project.root / "results" / word)]
-    raise StoreError(f"{word}: there is no such folder, and no such experiment")
+    published = project.root / "results" / word
+    if word in project.options("experiment") or (published / MANIFEST).exists():
+        return [place_of(published)]
+    raise StoreError(f"{word}: there is no such folder, also not in results/, and no experiment")
 
 
 def _study_of(project: Project, folder: Place) -> tuple[Any, str]:

@@ -51,7 +51,7 @@ SLIPS = [
     ("run experiment=NAME shard=3", "for example shard=1/100"),
     ("run experiment=NAME budget=5minutes", "for example budget=2h"),
     ("run experiment=NAME figures=flase", "must be true|false"),
-    ("verify nowhere", "there is no such folder, and no such experiment"),
+    ("verify nowhere", "there is no such folder, also not in results"),
     ("verify results/NAME/runs/law=t", "there is no such folder"),
     ("verify NAME share=2", "share=2 is not allowed"),
     ("batch NAME shares=0", "shares=0 is not allowed"),

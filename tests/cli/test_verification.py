@@ -72,3 +72,9 @@ def test_a_number_that_differs_is_not_counted_among_those_that_agree(project, sa
     summary.loc[0, "estimate"] += 0.1
     summary.to_parquet(path)
     assert "1 of 2 numbers are the means of their groups" in said("verify", "fine", status=1)
+
+
+def test_a_folder_of_results_is_named_without_its_experiment(project, said, tmp_path):
+    path = project("fine", STUDY)
+    path.unlink()
+    assert "everything that was checked agrees" in said("verify", "fine")
