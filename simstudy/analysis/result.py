@@ -122,7 +122,7 @@ class ResultParts:
         from simstudy.measures import convergence_rate
         from simstudy.measures.core import bind
 
-        names, rate = {measure.name for measure in self.declared}, convergence_rate(CONVERGED)
+        names, rate = {measure.name for measure in self.declared}, convergence_rate()
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
         return [*self.declared, bind(rate, measure_context(self.plan))]
@@ -751,7 +751,7 @@ def warnings_of_measures(result: Result) -> list[str]:
     if not any(measure.warns for measure in result.details.declared):
         return []
     found = warned_measures(result.summary, [*factor_names(result.plan), *result.plan.axes])
-    return [f"{each.place}: {each.text}." for each in found]
+    return [warned.sentence for warned in found]
 
 
 def _run_again(manifest: Mapping[str, Any], folder: Place) -> str:

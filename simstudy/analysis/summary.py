@@ -191,6 +191,11 @@ class Warned(NamedTuple):
     text: str
     remedy: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """Place and text."""
+        return f"{self.place}: {self.text}."
+
 
 def warned_measures(summary: pd.DataFrame, locations: Sequence[str]) -> list[Warned]:
     """The first warning of each measure that has any, with the number of others.
@@ -216,7 +221,7 @@ REMEDY = (
 
 def format_doubts(summary: pd.DataFrame, locations: Sequence[str]) -> str:
     """How many numbers of a summary have a warning, and which; empty if none has."""
-    each = [f"{warned.place}: {warned.text}." for warned in warned_measures(summary, locations)]
+    each = [warned.sentence for warned in warned_measures(summary, locations)]
     if not each:
         return ""
     n = int((summary[WARNING] != "").sum())

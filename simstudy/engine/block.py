@@ -138,7 +138,7 @@ def draw_columns(
 ) -> dict[str, np.ndarray]:
     """Call `simulate` or a method and check its columns: `(rep,)` or `(rep, *axes)`."""
     context = context or BlockContext.of_block(plan, index)
-    for part in data_parts(scenario):
+    for part in plan.cached(scenario, data_parts, lambda: [*data_parts(scenario)]):
         part.check()
     before, n_rep = plan.identity_of(scenario), plan.block_size
     streams = plan.streams(scenario, index)

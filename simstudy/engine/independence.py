@@ -30,7 +30,6 @@ from simstudy.store.blocks import Store
 
 NO_STREAMS, ROWS_DIFFER, ALL_ALIKE = "no streams", "rows differ", "all alike"
 MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
-MAX_ROWS_ALIKE = 20  # rows that are compared with the first
 
 N_ROWS = 4  # rows that are analysed again
 RTOL = 1e-6  # an iterative method may stop at another step if there are fewer rows
@@ -75,9 +74,9 @@ def check_alike(
 
 
 def _are_alike(rows: Any) -> bool:
-    """Whether the first rows are equal; objects that cannot be compared are not."""
-    first, *others = (np.asarray(row) for row in rows[:MAX_ROWS_ALIKE])
-    return bool(others) and all(np.array_equal(first, each) for each in others)
+    """Whether rows are equal; objects that cannot be compared are not."""
+    first, others = np.asarray(rows[0]), rows[1:MAX_ROWS_COMPARED]
+    return len(others) > 0 and all(np.array_equal(first, np.asarray(each)) for each in others)
 
 
 def _differs(array: Any, n_rep: int) -> bool:

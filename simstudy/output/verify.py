@@ -33,6 +33,7 @@ from simstudy.engine.tasks import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.lazy import pd
 from simstudy.measures import Measure
+from simstudy.measures.intervals import critical_value
 from simstudy.output.formatting import counted, format_time
 from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
@@ -50,7 +51,7 @@ MIN_SIZE = 30  # replicates of a group from which a measure that is no mean is c
 MIN_GROUPS = 30  # groups to draw at least
 MAX_DEVIATION = 5.0  # standard errors between a summary's number and its groups
 MCSE_FACTOR = 4.0  # between a summary's error and the spread of its groups
-Z = 1.96  # limits are about this many errors away
+LEVEL = 0.95  # of the limits
 MIN_FOR_ERROR = 10  # groups from whose spread an error is checked
 NEEDED = ("summary.parquet", GROUPS, "claims.parquet")  # files without which little can be checked
 MAX_TIED = 0.01  # share of the drawn groups that may differ by a tie
@@ -246,7 +247,7 @@ def _check_summary(
     is_out |= summary["upper"] < summary["estimate"] - inside
     _tell(made, summary[is_out], "beyond its limits")
     apart = np.fmax(summary["upper"] - summary["estimate"], summary["estimate"] - summary["lower"])
-    times = apart / (Z * summary["mcse"])
+    times = apart / (critical_value(LEVEL) * summary["mcse"])
     is_known = (summary["mcse"] > 0) & np.isfinite(apart) & (summary["n_given"] >= MIN_SIZE)
     is_odd = is_known & ~times.between(1 / MCSE_FACTOR, MCSE_FACTOR)
     text = "the error is {:.3g}, and a limit is {:.3g} away"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simstudy.engine import independence
-from simstudy.engine.independence import LEVEL, block_spread
+from simstudy.engine.error_policy import BlockContext
+from simstudy.engine.independence import ALL_ALIKE, LEVEL, block_spread, check_alike
 from simstudy.engine.methods import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import bias, mean
@@ -197,3 +198,14 @@ def test_each_of_the_first_cells_is_looked_at():
     study = Study("cells", [OneCell()], [mean("x")], axes=axes, block_size=SIZE)
     said = study.run(20 * SIZE, backend="inline", progress=Silent()).outcome.warnings
     assert ["block means of x vary" in text for text in said] == [True]
+
+
+@pytest.mark.parametrize("place", [None, 30])
+def test_replicates_are_alike_only_if_no_later_one_differs(place):
+    """Rare events may be absent from the first rows."""
+    rare = np.zeros(100)
+    if place:
+        rare[place] = 1
+    context = BlockContext(rng_events={})
+    check_alike(context, object(), {"e": rare}, {"x": rare})
+    assert list(context.rng_events) == ([] if place else [ALL_ALIKE])
