@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simstudy.output.folder import publish
     from simstudy.output.verify import verify
     from simstudy.provenance.streams import Streams, seeded_globals
-    from simstudy.study import Rules, RunOptions, Study, discover
+    from simstudy.study import Rules, RunOptions, Study
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,6 @@ __all__ = [
     "Study",
     "Uncheckable",
     "WrongValue",
-    "discover",
     "each_replicate",
     "from_file",
     "from_frame",
@@ -65,7 +64,7 @@ _HOMES = {
     "options": ("option", "published"),
     "output.folder": ("publish",),
     "output.verify": ("verify",),
-    "study": ("Rules", "RunOptions", "Study", "discover"),
+    "study": ("Rules", "RunOptions", "Study"),
 }
 
 _PACKAGES = ("figures", "measures", "tables", "testing")

@@ -182,17 +182,8 @@ def modules_behind(module: str) -> list[str]:
         name = ahead.pop()
         if name not in found and is_project(name) and not policy.is_ours(name):
             found.add(name)
-            ahead += [*imported_modules(name), *_discovered_modules(name)]
+            ahead += imported_modules(name)
     return sorted(found)
-
-
-def _discovered_modules(module: str) -> list[str]:
-    """List the loaded modules in folders that a source passes to `simstudy.discover`."""
-    text = text_of(module)
-    if "discover" not in text:
-        return []
-    packages = {name: name.rpartition(".")[0] for name in sys.modules}
-    return sorted(n for n, of in packages.items() if of and re.search(f"['\"]{of}['\"]", text))
 
 
 def _targets(module: str, statement: Import) -> Iterator[str]:

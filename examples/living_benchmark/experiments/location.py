@@ -9,8 +9,10 @@ Performance  Mean squared error; one MCSE is some 2% of the value, or less, at t
 """
 
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
-from simstudy import Study, discover, grid, option
+from simstudy import Study, grid, option
 from simstudy.measures import bias, mse
 
 
@@ -19,12 +21,23 @@ class Config:
     n_obs: list[int] = option("values in a sample", default=[20], at_least=5)
 
 
+def each_file(folder):
+    """What each file defines under its own name, `trimmed` or `HeavyTails`; entries of dicts."""
+    found = {}
+    for path in sorted((Path(__file__).parents[1] / folder).glob("[!_]*.py")):
+        defined = vars(import_module(f"{folder}.{path.stem}"))
+        name = path.stem if path.stem in defined else path.stem.title().replace("_", "")
+        entries = defined[name] if isinstance(defined[name], dict) else {path.stem: defined[name]}
+        found |= entries
+    return found
+
+
 def study(config):
-    dgps = discover("dgps").values()
+    dgps = each_file("dgps").values()
     return Study(
         name="location",
         scenarios=[each for dgp in dgps for each in grid(dgp, n_obs=config.n_obs)],
-        methods=discover("methods"),
+        methods=each_file("methods"),
         measures=[bias("estimate", truth="centre"), mse("estimate", truth="centre")],
         n_rep=10_000,
     )
