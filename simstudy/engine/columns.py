@@ -199,21 +199,21 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
         return array
     sizes = [n for n in array.shape[1:] if n != 1]
     own = [at for at, axis in enumerate(plan.axes) if axis != plan.methods_axis]
-    found = [
+    fitting = [
         chosen
         for chosen in itertools.combinations(own, len(sizes))
         if [plan.shape[at] for at in chosen] == sizes
     ]
-    if len(found) > 1:
+    if len(fitting) > 1:
         axes = list(plan.axes)
-        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
+        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in fitting)
         raise StudyError(
             f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
             "the same size: return a dict with the labels of its axis, or add an axis of size 1 "
             "(np.newaxis) for each axis that it lacks."
         )
-    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
-    return array.reshape(len(array), *wide) if found else array
+    wide = [n if fitting and at in fitting[0] else 1 for at, n in enumerate(plan.shape)]
+    return array.reshape(len(array), *wide) if fitting else array
 
 
 def _errors_with(errors: np.ndarray | None, missing: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -403,11 +403,11 @@ def _drawn_one_by_one(plan: Plan, name: str, items: Sequence[Any]) -> np.ndarray
 
 def _equal(column: Any, value: Any) -> bool:
     """Whether a column equals other values of it where it is not missing, up to rounding."""
-    found, value = np.asarray(column), np.asarray(value)
-    if found.dtype.kind not in "biuf":
+    returned, value = np.asarray(column), np.asarray(value)
+    if returned.dtype.kind not in "biuf":
         return False
-    wide = max(found.ndim, value.ndim)
-    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (found, value))
+    wide = max(returned.ndim, value.ndim)
+    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, value))
     try:
         is_equal = np.isclose(one, other, rtol=TOLERANCE, atol=0.0) | np.isnan(one.astype(float))
     except ValueError:  # the check of columns refuses wrong shapes
@@ -457,20 +457,20 @@ def scenario_columns(
     """
     factors = number_factors(scenario)
     names = set(names)
-    found: dict[str, float | np.ndarray] = {n: factors[n] for n in names & factors.keys()}
+    of_scenario: dict[str, float | np.ndarray] = {n: factors[n] for n in names & factors.keys()}
     behind = base_scenario(scenario)
     own_shape = tuple(len(of) for axis, of in plan.axes.items() if axis != plan.methods_axis)
-    for name in properties_in(scenario, names - found.keys()):
+    for name in properties_in(scenario, names - of_scenario.keys()):
         value = getattr(behind, name)
         if isinstance(value, numbers.Real):
-            found[name] = float(value)
+            of_scenario[name] = float(value)
         elif isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str):
             array = np.asarray(over_named_axis(f"property {name!r}", value, plan.axes))
             if array.shape == own_shape:  # it has no axis of the methods, which is the first
                 array = array.reshape(*(1,) * (len(plan.shape) - array.ndim), *own_shape)
             if array.dtype.kind in "biuf" and fits(array[np.newaxis], (1, *plan.shape)):
-                found[name] = array.astype(float)
-    return found
+                of_scenario[name] = array.astype(float)
+    return of_scenario
 
 
 def refuse_other_values(

@@ -86,8 +86,8 @@ def handlers_of(*names: str) -> dict[int, Handler]:
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    found = {number: signal.getsignal(number) for number in numbers}
-    return {number: handler for number, handler in found.items() if callable(handler)}
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    return {number: handler for number, handler in handlers.items() if callable(handler)}
 
 
 @contextlib.contextmanager

@@ -195,13 +195,13 @@ def _differ(
     try:
         with np.errstate():  # changes by the method end with the call
             made = call_method(scenario, some_rows(data, rows), streams, len(rows))
-        found = validate_columns(few, scenario, made, "it")
+        alone = validate_columns(few, scenario, made, "it")
     except StudyError:  # for example not one row per replicate
         return True
     except Exception:  # a method may need more rows than these
         return None
-    both = columns.keys() & found.keys()
-    return not all(_agree(columns[name], found[name], rows) for name in both)
+    both = columns.keys() & alone.keys()
+    return not all(_agree(columns[name], alone[name], rows) for name in both)
 
 
 def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
@@ -258,7 +258,7 @@ def odd_spreads(
         no further scenario is tested.
     """
     end = time.monotonic() + min(MAX_SECONDS, max(MIN_SECONDS, PART_OF_RUN * run_seconds))
-    found: list[tuple[Spread, float]] = []
+    tests: list[tuple[Spread, float]] = []
     n_tests = 0
     for key in keys:
         n_blocks = min(store.n_blocks(key), MAX_BLOCKS)
@@ -269,8 +269,8 @@ def odd_spreads(
         for name, values in tested_columns(plan, table):
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
-            found.append((Spread(key, name, ratio), p_value))
-    return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
+            tests.append((Spread(key, name, ratio), p_value))
+    return [spread for spread, p_value in tests if p_value * n_tests < LEVEL]
 
 
 def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:

@@ -125,7 +125,7 @@ class Loop:
 
     # ---------------------------------------------------------------- choice of blocks
     def draw(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
-        """Draw all missing blocks, or those of one share.
+        """Draw all missing blocks, or those of one shard.
 
         Raises
         ------
@@ -432,7 +432,7 @@ class Loop:
         if not keys or self.provenance is None or is_worker():  # a worker starts no process
             return
         code, seconds = self.provenance.expected, self.stats.seconds
-        found = check_repeatable(
+        findings = check_repeatable(
             self.plan,
             self.store,
             keys,
@@ -441,9 +441,9 @@ class Loop:
             block_seconds=self.stats.seconds_per_block,
             in_full=self.checks_in_full,
         )
-        if not self.store.label:  # the run that joins the shares has all blocks
-            draw_pilot(self.plan, self.store, keys, found, code=code, run_seconds=seconds)
-        self.stats.notes += self.monitor.note_second_draw(found)
+        if not self.store.label:  # the run that joins the shards has all blocks
+            draw_pilot(self.plan, self.store, keys, findings, code=code, run_seconds=seconds)
+        self.stats.notes += self.monitor.note_second_draw(findings)
 
     def _warnings(self) -> list[str]:
         """The warnings about random numbers in stored blocks, and all warnings of this run."""
@@ -452,8 +452,8 @@ class Loop:
 
     @cached_property
     def _stored_warnings(self) -> dict[str, str]:
-        is_share = bool(self.store.label)  # a share does not read the records of others
-        if self.blocks_folder is None or self.provenance is None or is_share:
+        is_shard = bool(self.store.label)  # a shard does not read the records of others
+        if self.blocks_folder is None or self.provenance is None or is_shard:
             return {}
         return run_records.read_records(
             self.blocks_folder, self.provenance.of_blocks

@@ -69,13 +69,13 @@ def select_arguments(
     unknown
         Function that makes the error for a parameter without an argument or a default.
     """
-    found = {}
+    arguments = {}
     for parameter in parameters_of(function):
         if parameter.name in available:
-            found[parameter.name] = available[parameter.name]
+            arguments[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
             raise unknown(parameter.name)
-    return found
+    return arguments
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _read_only(name: str, value: Any) -> Any:
 
 def checksums(data: Data) -> dict[str, bytes]:
     """Hash each array among the data."""
-    found = {}
+    hashes = {}
     for name, value in data.items():
         items = value if isinstance(value, Rows) else [value]
         arrays = [each for each in items if type(each) is np.ndarray and not each.dtype.hasobject]
@@ -206,8 +206,8 @@ def checksums(data: Data) -> dict[str, bytes]:
             hashed = hashlib.blake2b(digest_size=16)
             for array in arrays:
                 hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
-            found[name] = hashed.digest()
-    return found
+            hashes[name] = hashed.digest()
+    return hashes
 
 
 def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) -> None:
@@ -686,8 +686,8 @@ Axes = Mapping[str, Sequence[str]]
 
 def is_from_pandas(value: Any, kind: str) -> bool:
     """Whether a value is of this pandas class, without importing pandas."""
-    found = getattr(sys.modules.get("pandas"), kind, None)
-    return found is not None and isinstance(value, found)
+    of_pandas = getattr(sys.modules.get("pandas"), kind, None)
+    return of_pandas is not None and isinstance(value, of_pandas)
 
 
 def over_named_axis(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:

@@ -81,11 +81,11 @@ class LoadedCode:
 
     def differences(self) -> list[str]:
         """List, in a worker, what this process has loaded in another version, as text."""
-        found = {**_by_name([trace_names(self.names)]), **_own_sources()}
+        here_loaded = {**_by_name([trace_names(self.names)]), **_own_sources()}
         edited = [
             f"{name} has changed"
             for name, texts in self.entries.items()
-            if name in found and not texts <= found[name]
+            if name in here_loaded and not texts <= here_loaded[name]
         ]
         here = dict(known for name in self.libraries if (known := library(name)))
         return edited + [

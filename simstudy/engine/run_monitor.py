@@ -109,14 +109,14 @@ class RunMonitor:
                 "many: Rules(group_size=...)",
             )
 
-    def note_second_draw(self, found: Findings) -> list[str]:
+    def note_second_draw(self, findings: Findings) -> list[str]:
         """Warn of what another process found and did not check; say what it could see."""
-        self.note_spreads(found.spreads)
-        if found.unchecked:
-            unchecked = "; ".join(found.unchecked)
+        self.note_spreads(findings.spreads)
+        if findings.unchecked:
+            unchecked = "; ".join(findings.unchecked)
             text = f"not checked: {unchecked}. study.check() takes the time for it"
             self._warn_of_all(NOT_CHECKED, text)
-        for key, names in found.other.items():
+        for key, names in findings.other.items():
             self.warn(
                 UNREPEATABLE,
                 key,
@@ -127,13 +127,13 @@ class RunMonitor:
                 "generators within seeded_globals(rng). A column that is expected to differ, such "
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
-        unseen = first_few(list(found.unseen))
+        unseen = first_few(list(findings.unseen))
         parts = [f"not tested (constant, rare or missing values): {unseen}"] * bool(unseen)
-        if found.least:
+        if findings.least:
             parts.insert(
                 0,
                 "a pilot of 20 blocks would have found a random number that replicates share if "
-                f"it varies {found.least:.2g} times as much as a replicate",
+                f"it varies {findings.least:.2g} times as much as a replicate",
             )
         return [f"independence of replicates: {'; '.join(parts)}"] if parts else []
 
@@ -215,11 +215,11 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        for (key, _), found in zip(result.done, result.timings, strict=True):
-            self.spent[key] = self.spent.get(key, BlockTimings()).plus(found)
-            self._keep_least(key, found.own)
-            if found.data:
-                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), found.data)
+        for (key, _), timing in zip(result.done, result.timings, strict=True):
+            self.spent[key] = self.spent.get(key, BlockTimings()).plus(timing)
+            self._keep_least(key, timing.own)
+            if timing.data:
+                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), timing.data)
 
     def _keep_least(self, key: str, seconds: float) -> None:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

@@ -151,7 +151,7 @@ def check_repeatable(
         Whether the time of the check has no limit.
     """
     of_run = PART_OF_RUN * run_seconds
-    found = Findings(math.inf if in_full else max(MIN_SECONDS, of_run))
+    findings = Findings(math.inf if in_full else max(MIN_SECONDS, of_run))
     for_more = math.inf if in_full else max(MORE_SECONDS, of_run)
 
     def order_of(key: str, share: float) -> Order:
@@ -166,7 +166,7 @@ def check_repeatable(
             if n_rows < plan.block_size:
                 only = replace(only, block_size=n_rows, full_size=plan.block_size)
         blocks = (*(other if 2 * seconds < share else ()), block)
-        return Order(_rows_of_block, code, only, found.seconds_left, blocks)
+        return Order(_rows_of_block, code, only, findings.seconds_left, blocks)
 
     def compare(key: str, order: Order, drawn: Any) -> bool:
         number = order.blocks[-1]
@@ -176,18 +176,18 @@ def check_repeatable(
         declared = {*NOT_COMPARED, *plan.rules.unrepeatable}
         differing = different_columns(rows, drawn, rtol={}, usual=0.0).keys() - declared
         if differing:
-            found.other[key] = sorted(differing)
+            findings.other[key] = sorted(differing)
         return True
 
     what = "whether another process draws the same numbers of {}"
-    _draw_in_turns(plan, keys, found, what, order_of, compare, for_more)
-    return found
+    _draw_in_turns(plan, keys, findings, what, order_of, compare, for_more)
+    return findings
 
 
 def _draw_in_turns(
     plan: Plan,
     keys: Iterable[str],
-    found: Findings,
+    findings: Findings,
     question: str,
     order_of: Callable[[str, float], Order],
     take: Callable[[str, Order, Any], bool],
@@ -207,10 +207,10 @@ def _draw_in_turns(
     kinds = {key: kind_of(plan, key) for key in reversed(list(keys))}
     first = {kind: key for key, kind in reversed(kinds.items())}
     unanswered, why, spent = dict.fromkeys(first), "", 0.0
-    share = found.seconds_left / max(1, len(first))
+    share = findings.seconds_left / max(1, len(first))
     for key in dict.fromkeys([*reversed(first.values()), *kinds]):
         kind = kinds[key]
-        if found.seconds_left <= 0:
+        if findings.seconds_left <= 0:
             why = why or OVER
             break
         if kind not in unanswered and spent > for_more:
@@ -225,11 +225,11 @@ def _draw_in_turns(
         if take(key, order, answer.found):
             unanswered.pop(kind, None)
         seconds = answer.seconds + time.process_time() - began
-        found.seconds_left -= seconds
+        findings.seconds_left -= seconds
         spent += seconds
         why = why or answer.why
     if unanswered:
-        found.unchecked.append(f"{question.format(first_few(list(unanswered)))} ({why})")
+        findings.unchecked.append(f"{question.format(first_few(list(unanswered)))} ({why})")
 
 
 def kind_of(plan: Plan, key: str) -> str:
@@ -252,12 +252,12 @@ def different_columns(
     dict[str, float]
         Largest relative difference by column; infinite where no difference can be computed.
     """
-    found: dict[str, float] = {}
+    differences: dict[str, float] = {}
     for name in dict.fromkeys([*first.column_names, *second.column_names]):
         most = rtol.get(name, usual)
         if difference := _difference(name, _values(first, name), _values(second, name), most):
-            found[name] = difference
-    return found
+            differences[name] = difference
+    return differences
 
 
 def _values(rows: pa.Table, name: str) -> np.ndarray:
@@ -333,7 +333,7 @@ def in_other_process(payload: bytes, seconds: float) -> Answer:
             future.result(START_SECONDS)
             with executors.deaf_to_interrupts():
                 future = _pool().submit(_answered, payload)
-            found: Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
+            answer: Answer = future.result(min(seconds * PATIENCE * busy, threading.TIMEOUT_MAX))
         except BaseException as error:
             executors.until_taken(future)
             if pool := _pools.pop(os.getpid(), None):  # none if it could not be made
@@ -341,7 +341,7 @@ def in_other_process(payload: bytes, seconds: float) -> Answer:
             if isinstance(error, StaleCodeError) and had_one:
                 continue  # it has loaded a module that was edited since
             raise
-        return found
+        return answer
 
 
 _has_load = hasattr(os, "getloadavg")  # Windows has none
@@ -396,16 +396,16 @@ def processor_time(seconds: float) -> Iterator[None]:
 
 def _answered(payload: bytes) -> Answer:
     """Do the work of an order within its time."""
-    order, began, found = pickle.loads(payload), time.process_time(), None
+    order, began, result = pickle.loads(payload), time.process_time(), None
     try:
         with single_threaded(), processor_time(order.seconds):
-            found = order.work(order)
+            result = order.work(order)
     except BlockTimeoutError:
-        found = OVER
+        result = OVER
     except BaseException as error:  # the run itself reports failures
-        found = f"drawing failed there: {describe(error)}"
+        result = f"drawing failed there: {describe(error)}"
     seconds = time.process_time() - began
-    return Answer(None, seconds, found) if isinstance(found, str) else Answer(found, seconds)
+    return Answer(None, seconds, result) if isinstance(result, str) else Answer(result, seconds)
 
 
 def _rows_of_block(order: Order) -> pa.Table | str:
@@ -429,7 +429,7 @@ def draw_pilot(
     plan: Plan,
     store: Store,
     keys: Iterable[str],
-    found: Findings,
+    findings: Findings,
     *,
     code: LoadedCode | None,
     run_seconds: float,
@@ -440,7 +440,7 @@ def draw_pilot(
     ----------
     keys
         Keys of scenarios (or scenarios and methods) whose first block is stored.
-    found
+    findings
         Findings, to which those of the pilot are added.
     code
         Code that the process must have loaded; None for no check.
@@ -457,21 +457,21 @@ def draw_pilot(
     sizes: list[int] = []
 
     def order_of(key: str, share: float) -> Order:
-        seconds = min(share, found.seconds_left)
+        seconds = min(share, findings.seconds_left)
         return Order(_tests_of_unit, code, plan.only([plan.keys[key]]), seconds)
 
     def take(key: str, _order: Order, drawn: Any) -> bool:
         if drawn is not None:
             tested, unseen, n_rows = drawn
             tests.extend((Spread(key, name, ratio), p_value) for name, ratio, p_value in tested)
-            found.unseen.update(dict.fromkeys(unseen))
+            findings.unseen.update(dict.fromkeys(unseen))
             sizes.append(n_rows // plan.rules.group_size)
         return drawn is not None
 
     what = "whether replicates of {} depend on each other"
-    _draw_in_turns(plan, short, found, what, order_of, take, PART_OF_RUN * run_seconds)
-    found.spreads = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
-    found.least = least_spread(min(sizes), len(tests)) if tests else 0.0
+    _draw_in_turns(plan, short, findings, what, order_of, take, PART_OF_RUN * run_seconds)
+    findings.spreads = [spread for spread, p_value in tests if p_value * len(tests) < LEVEL]
+    findings.least = least_spread(min(sizes), len(tests)) if tests else 0.0
 
 
 def pilot_size(plan: Plan, row_seconds: float, seconds: float) -> int | None:

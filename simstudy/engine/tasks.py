@@ -180,15 +180,15 @@ def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> 
     return [block_id for block_id in blocks if block_id in missing]
 
 
-# ---------------------------------------------------------------- shares
+# ---------------------------------------------------------------- shards
 def shard_of_each(
     plan: Plan, chosen: Mapping[str, np.ndarray], n_shards: int
 ) -> dict[str, np.ndarray]:
-    """Choose the share of each block, counted from 1, by key.
+    """Choose the shard of each block, counted from 1, by key.
 
-    The first shares of scenarios are spread evenly, and later blocks take turns, so that numbers of
-    blocks differ between shares by at most one per scenario. All methods of a block are in one
-    share. The choice does not depend on the stored blocks, so that shares may start at any time.
+    The first shards of scenarios are spread evenly, and later blocks take turns, so that numbers of
+    blocks differ between shards by at most one per scenario. All methods of a block are in one
+    shard. The choice does not depend on the stored blocks, so that shards may start at any time.
     """
     families = group_by_dataset(plan, plan.keys)
     starts = {
@@ -200,15 +200,15 @@ def shard_of_each(
 
 
 def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[int]:
-    """Count the blocks of each share."""
-    found = Counter[int]()
+    """Count the blocks of each shard."""
+    counts = Counter[int]()
     for key, shards in shard_of_each(plan, blocks.chosen, n_shards).items():
-        found += Counter(dict(enumerate(np.bincount(shards[blocks.chosen[key]]).tolist())))
-    return found
+        counts += Counter(dict(enumerate(np.bincount(shards[blocks.chosen[key]]).tolist())))
+    return counts
 
 
 def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
-    """Choose the blocks of share `i` of `n`."""
+    """Choose the blocks of shard `i` of `n`."""
     index, n_shards = shard
     shards = shard_of_each(plan, blocks.chosen, n_shards)
     chosen = {key: which & (shards[key] == index) for key, which in blocks.chosen.items()}
@@ -216,10 +216,10 @@ def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> Blo
 
 
 def shard_label(plan: Plan, provenance: Provenance, shard: tuple[int, int] | None) -> str:
-    """Make the label for the names of a share's files, from the split and the share.
+    """Make the label for the names of a shard's files, from the split and the shard.
 
-    Shares of one split have no block in common, so they need not open each other's files. Runs
-    with other code, data, settings, scenarios or number of shares have another split.
+    Shards of one split have no block in common, so they need not open each other's files. Runs
+    with other code, data, settings, scenarios or number of shards have another split.
 
     Returns
     -------
@@ -242,7 +242,7 @@ class Task(NamedTuple):
     code
         Code that the worker must have imported; otherwise it draws nothing. None for no check.
     label
-        Label of the share of the blocks that the run draws, for the names of files.
+        Label of the shard of the blocks that the run draws, for the names of files.
     """
 
     plan: Plan

@@ -81,8 +81,8 @@ def libraries_loaded() -> object:
     Linux provides it within microseconds. Elsewhere it is the number of Python's modules.
     """
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
-        _, found, rest = file.read().partition(b"VmLib:")
-        if found:
+        _, label, rest = file.read().partition(b"VmLib:")
+        if label:
             return rest.partition(b"\n")[0]
     return len(sys.modules)
 
@@ -91,15 +91,15 @@ def _limit_pools() -> bool:
     from threadpoolctl import ThreadpoolController
 
     pools = ThreadpoolController().lib_controllers
-    found = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
+    settings = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
     numba: Any = sys.modules.get("numba")
     with contextlib.suppress(AttributeError, ValueError):  # its pool does not run
         numba.threading_layer()
-        found.append((numba.set_num_threads, numba.get_num_threads()))
+        settings.append((numba.set_num_threads, numba.get_num_threads()))
     torch: Any = sys.modules.get("torch")
     with contextlib.suppress(AttributeError):
-        found.append((torch.set_num_threads, torch.get_num_threads()))
-    wide = [(set_threads, n_threads) for set_threads, n_threads in found if n_threads > 1]
+        settings.append((torch.set_num_threads, torch.get_num_threads()))
+    wide = [(set_threads, n_threads) for set_threads, n_threads in settings if n_threads > 1]
     for set_threads, n_threads in wide:
         set_threads(1)
         _lift.callback(set_threads, n_threads)

@@ -49,13 +49,13 @@ def class_at(setting: str, place: str) -> Callable[..., Any]:
     """Import the class that a setting names as `module:Class`."""
     module, _, kind = place.partition(":")
     try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), kind)
+        named: Callable[..., Any] = getattr(importlib.import_module(module), kind)
     except Exception as error:  # an import may raise anything
         raise ConfigError(
             f"{setting}={place} cannot be imported: {describe(error)}. "
             + (how_to_install(error) or "Name the class as module:Class, on Python's path.")
         ) from error
-    return found
+    return named
 
 
 CORE_VARIABLES = {

@@ -70,7 +70,7 @@ class RunOptions(Workers):
         Blocks to draw again: `failed` for those with recorded failures, whose new rows replace the
         old ones. Blocks whose worker process died are always drawn again.
     shard
-        Share of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
+        Part of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
         `"auto/n"` takes i from the environment of an array job. Default: all blocks.
     backend
         Kind of workers: `auto` (this process for less than about a second of work, otherwise
@@ -143,7 +143,7 @@ class RunOptions(Workers):
 
     @property
     def share(self) -> tuple[int, int] | None:
-        """The share `(i, n)` of the blocks; None for all of them."""
+        """The shard `(i, n)` of the blocks; None for all of them."""
         return read_shard(self.shard)
 
     def check_options(self, study: StudySpec) -> None:
@@ -165,7 +165,7 @@ class RunOptions(Workers):
         check_redraw(self.redraw or (), study.methods)
         if self.share and self.precision:
             raise ConfigError(
-                "shard with precision: a share of the blocks cannot show when the whole study is "
+                "shard with precision: a shard cannot show when the whole study is "
                 "precise enough. Run the shards with a fixed n_rep, then precision=... without "
                 "shard."
             )
@@ -188,7 +188,7 @@ class RunOptions(Workers):
 
     @property
     def is_all(self) -> bool:
-        """Whether the run is not a share."""
+        """Whether the run is not a shard."""
         return self.shard is None
 
 
@@ -221,7 +221,7 @@ def check_redraw(redraw: Sequence[str | bool], methods: Collection[str]) -> None
             )
 
 
-# ---------------------------------------------------------------- times and shares
+# ---------------------------------------------------------------- times and shards
 def read_seconds(budget: Any) -> float | None:
     """Read a time in seconds, or as `90s`, `30m`, `2h` or `1.5d`; None stays None.
 
@@ -233,8 +233,8 @@ def read_seconds(budget: Any) -> float | None:
     if budget is None:
         return None
     text = "" if isinstance(budget, bool) else str(budget)
-    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?)([smhd]?)", text, re.ASCII)
-    seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
+    match = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?)([smhd]?)", text, re.ASCII)
+    seconds = float(match[1]) * UNITS[match[2] or "s"] if match else 0.0
     if not 0 < seconds < math.inf:
         raise ConfigError(
             f"budget={budget} is not allowed: it must be a time above 0 in s, m, h or d, for "

@@ -108,7 +108,7 @@ def other_code(
         Comparisons: their blocks are left out.
     """
     wanted = store.provenance
-    found: dict[str, Provenance] = {}
+    most_similar: dict[str, Provenance] = {}
     for key in plan.keys:
         if store.n_blocks(key):
             continue
@@ -121,8 +121,8 @@ def other_code(
             and (versions or not each.same_code(wanted, key))
         ]
         if made_by:
-            found[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
-    return _blocks_made_by(plan, store, found) if found else None
+            most_similar[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
+    return _blocks_made_by(plan, store, most_similar) if most_similar else None
 
 
 def _same_options(stored: Provenance, current: Provenance, key: str) -> bool:
@@ -238,7 +238,7 @@ def _not_compared(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, Proven
 def _sample(other: OtherBlocks, versions: str, *, is_all: bool) -> list[BlockId]:
     """One block of each method or class of scenarios, then of each unit, up to a tenth of all.
 
-    A share compares one block of each method or class only.
+    A shard compares one block of each method or class only.
     """
     plan, blocks = other.plan, other.blocks
 

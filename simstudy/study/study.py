@@ -404,9 +404,9 @@ class Study(StudySpec):
         def run_at(value: float) -> Result:
             one = replace(bare, scenarios=[with_factor(scenario, factor, value)])
             asked = RunOptions.read(one, options)
-            found = run(one, asked)
-            warn_of(found, asked, stacklevel=1)
-            return found
+            result = run(one, asked)
+            warn_of(result, asked, stacklevel=1)
+            return result
 
         return Search(run_at, factor, chosen.name, target, low, high, tolerance, cell).solve()
 
@@ -420,7 +420,7 @@ class Study(StudySpec):
             method that uses it), `name` and `version` (a hash if it is code).
         """
         parts = compute_provenance(self.plan(1)).by_part.items()
-        rows = [(of, name, text) for of, found in parts for name, text in found.items()]
+        rows = [(of, name, text) for of, entries in parts for name, text in entries.items()]
         return pd.DataFrame(rows, columns=["of", "name", "version"])
 
     def check(self, seed: int = 1) -> list[str]:
