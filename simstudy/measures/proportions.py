@@ -1,18 +1,15 @@
 """Proportions of replicates, unconditional and conditional."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.measures.columns import Columns, Operand, Sample, check_none, names_in, operand
-from simstudy.measures.core import BINOMIAL, WITHIN, Formula, Influence
+from simstudy.measures.columns import Columns, Operand, check_none, names_in, operand
+from simstudy.measures.core import BINOMIAL, WITHIN, Formula
 from simstudy.measures.intervals import WilsonInterval
-from simstudy.measures.moments import Means, MomentMeasure, only, share
-from simstudy.measures.warnings import of_both
-from simstudy.validation import unmasked
+from simstudy.measures.moments import MomentMeasure, only, share
 
 EVENTS = Formula("Σ1(event)/n", BINOMIAL)
 Event = Callable[[Columns], np.ndarray]
@@ -102,91 +99,6 @@ def flag_share(name: str, formula: Formula, flag: str, *, given: str | None) -> 
         by_cell=True,
         formula=formula,
     )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LevelShare(MomentMeasure):
-    """Share of replicates with one value of a column; made by `level_share`.
-
-    Parameters
-    ----------
-    column
-        Name of the column.
-    level
-        The value that counts.
-    """
-
-    column: str
-    level: str | float
-
-    def sample(self, columns: Columns, *, keep: np.ndarray | None = None) -> Sample:
-        if self.column in columns:
-            columns = {**columns, self.column: self._is_level(columns[self.column])}
-        return super().sample(columns, keep=keep)
-
-    @property
-    def warns(self) -> bool:
-        return True
-
-    def _influence(
-        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
-    ) -> Influence:
-        influence = super()._influence(means, n, n_failed, psi)
-        never = (influence.estimate == 0) & (influence.n_rep > 0)
-        text = f"no replicate has {self.level!r}: is it a value of {self.column!r}?"
-        return influence._replace(warning=of_both(influence.warning, np.where(never, text, "")))
-
-    def _is_level(self, column: np.ndarray) -> np.ndarray:
-        """1 for the level, 0 for another value, NaN if there is none."""
-        values = unmasked(column, self.column)
-        is_text = values.dtype.kind not in "biuf"
-        if is_text != isinstance(self.level, str):
-            raise StudyError(
-                f"{self.name}: column {self.column!r} holds {values.dtype}, which is never "
-                f"{self.level!r}. Give a value that the column may have."
-            )
-        missing = _is_none(values) if is_text else np.isnan(values)
-        return np.where(missing, np.nan, np.asarray(values == self.level, float))
-
-
-def _is_none(texts: np.ndarray) -> np.ndarray:
-    found = np.array([text is None for text in texts.flat], dtype=bool)
-    return found.reshape(texts.shape)
-
-
-def level_share(
-    column: str, level: str | float, *, given: str | None = None, name: str | None = None
-) -> LevelShare:
-    """Share of replicates in which a column has a value, such as the name of the model selected.
-
-    Parameters
-    ----------
-    column
-        Column of texts or numbers; a replicate without a value (None, NaN) is not used.
-    level
-        The value that counts.
-    given
-        Column of True and False, or 1 and 0: only replicates in which it is true count.
-    name
-        Name of the measure in the summary. Default: column and level.
-
-    Returns
-    -------
-    LevelShare
-        A measure of a proportion, with Wilson's interval.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from simstudy.measures import level_share
-    >>> found = level_share("selected", "lasso").estimate(
-    ...     {"selected": np.array(["lasso", "subset", "lasso", None], dtype=object)}
-    ... )
-    >>> round(float(found.estimate), 4), int(found.n_rep)
-    (0.6667, 3)
-    """
-    plain = flag_share(name or f"{column}_{level}", EVENTS, column, given=given)
-    return LevelShare(**vars(plain), column=column, level=level)
 
 
 def flags(columns: Columns, name: str) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Measures of tests: power, type-I error, and errors of significant estimates.
+"""Measures of tests: power and type-I error.
 
 A p-value rejects if it is at most alpha, up to rounding.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,10 @@ from simstudy.measures.columns import (
     Operand,
     check_none,
     check_se,
-    check_truth_column,
-    check_truth_number,
     names_in,
     operand,
 )
-from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.core import BINOMIAL, WITHIN, Formula
 from simstudy.measures.intervals import WilsonInterval
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
@@ -189,148 +187,6 @@ def type_1_error(
     return rejection_rate(reject, name=name, **test)
 
 
-def type_s_rate(
-    estimate: str,
-    truth: Operand,
-    *,
-    significant: str | None = None,
-    se: str | None = None,
-    alpha: float = 0.05,
-    df: Operand | None = None,
-    name: str = "type_s_rate",
-) -> MomentMeasure:
-    """Share of significant estimates that have the wrong sign.
-
-    Parameters
-    ----------
-    estimate
-        Column of estimates.
-    truth
-        Column or number; a truth of zero has no sign and is refused.
-    significant
-        Column of True and False, or 1 and 0.
-    se, alpha, df
-        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
-        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if no estimate is significant.
-
-    Raises
-    ------
-    DesignError
-        If `truth` is 0, or both or none of `significant` and `se` are used.
-
-    References
-    ----------
-    Gelman & Carlin (2014), Perspectives on Psychological Science 9, 641-651.
-    """
-
-    def wrong_sign(columns: Columns, true: np.ndarray) -> np.ndarray:
-        return np.asarray(columns[estimate] * np.sign(true) < 0)
-
-    formula = Formula("share of significant θ̂ᵢ with the sign that θ has not", WITHIN)
-    made = _among_significant(
-        wrong_sign, formula, estimate, truth, significant, se, alpha, df, name
-    )
-    return replace(made, interval=WilsonInterval(), ddof=0)
-
-
-def exaggeration(
-    estimate: str,
-    truth: Operand,
-    *,
-    significant: str | None = None,
-    se: str | None = None,
-    alpha: float = 0.05,
-    df: Operand | None = None,
-    name: str = "exaggeration",
-) -> MomentMeasure:
-    """Mean of abs(estimate/truth) among significant estimates (type M error).
-
-    Parameters
-    ----------
-    estimate
-        Column of estimates.
-    truth
-        Column or number; a truth of zero has no sign and is refused.
-    significant
-        Column of True and False, or 1 and 0.
-    se, alpha, df
-        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
-        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure without a unit; NaN if no estimate is significant.
-
-    Raises
-    ------
-    DesignError
-        If `truth` is 0, or both or none of `significant` and `se` are used.
-
-    References
-    ----------
-    Gelman & Carlin (2014), Perspectives on Psychological Science 9, 641-651.
-    """
-
-    def too_large(columns: Columns, true: np.ndarray) -> np.ndarray:
-        return np.asarray(np.abs(columns[estimate] / true))
-
-    formula = Formula("mean of |θ̂ᵢ/θ| over significant θ̂ᵢ", INFLUENCE)
-    return _among_significant(too_large, formula, estimate, truth, significant, se, alpha, df, name)
-
-
-def _among_significant(
-    value: Callable[[Columns, np.ndarray], np.ndarray],
-    formula: Formula,
-    estimate: str,
-    truth: Operand,
-    significant: str | None,
-    se: str | None,
-    alpha: float,
-    df: Operand | None,
-    name: str,
-) -> MomentMeasure:
-    """Mean of a value over significant estimates, by a column of flags or by standard errors."""
-    check_truth_number(truth, _zero_truth(name))
-    if (significant is None) == (se is None):
-        raise DesignError(
-            f"{name}: significant={significant!r} with se={se!r} do not define which estimates "
-            "are significant. Give exactly one of them."
-        )
-    level = probabilities(alpha, name="alpha", use="0.05")
-    condition: Event
-    if se is None:
-        by, condition = str(significant), lambda columns: flags(columns, str(significant))
-    else:
-        by, condition = se, _wald_rejects(estimate, se, 0.0, level, df)
-
-    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        true = operand(columns, truth)
-        check_truth_column(true, _zero_truth(name))
-        is_significant = np.asarray(condition(columns), float)
-        return np.where(is_significant, value(columns, true), 0.0), is_significant
-
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
-        formula=formula,
-        reads=names_in(estimate, truth, by, df=df),
-        terms=terms,
-        value=share,
-        trials=lambda means, n: means[1] * n,
-        undefined=f"no replicate has {significant or 'a significant estimate'}",
-    )
-
-
 def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMeasure:
     """Share of replicates in which none of the columns is NaN, among all replicates.
 
@@ -372,13 +228,6 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
 
 def _absent(column: np.ndarray) -> np.ndarray:
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, dtype=bool)
-
-
-def _zero_truth(name: str) -> str:
-    return (
-        f"{name} compares estimates with the sign and size of the truth, which is 0 here, so it "
-        "has no value. Use it in scenarios with an effect, and type_1_error in those without."
-    )
 
 
 # ---------------------------------------------------------------- diagnostic tests

@@ -81,14 +81,11 @@ def every_measure() -> dict[str, m.Measure]:
         m.rejection_rate(
             p_value="p", alpha=(0.1, 0.5), given="null_is_true", name="type_1_error_at"
         ),
-        m.type_s_rate(x, TRUTH, significant="reject"),
-        m.exaggeration(x, TRUTH, significant="reject"),
         m.convergence_rate("fragile"),
         m.mean("fragile"),
         m.run_time("se"),
         m.median(x),
         m.quantile(x, 0.9),
-        m.outlier_rate(x, beyond=2.0),
         m.correlation(x, "other"),
         m.specificity("fragile_reject", effect="null_is_false"),
     ]

@@ -49,7 +49,7 @@ OF_CONSTANTS = [
     m.model_se("se"),
     m.interval_width("lower", "upper"),
     m.interval_score("lower", "upper", TRUTH),
-    m.exaggeration("x", TRUTH, significant="hit"),
+    m.mean("x", given="hit", name="mean_given"),
     m.weighted_mean("x", weight="hit", name="weighted_mean"),
 ]
 

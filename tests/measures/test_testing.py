@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError
@@ -45,13 +44,6 @@ def test_one_measure_has_two_names(columns):
     assert m.type_1_error(p_value="p").name == "type_1_error"
 
 
-def test_significance_by_standard_errors_is_that_of_the_wald_test(columns):
-    wald = np.abs(columns["x"] / columns["se"]) > special.ndtri(0.95)
-    flagged = columns | {"wald": wald}
-    for measure in (m.type_s_rate, m.exaggeration):
-        same(measure("x", 0.5, se="se", alpha=0.1), measure("x", 0.5, significant="wald"), flagged)
-
-
 @pytest.mark.parametrize(
     "made",
     [
@@ -61,8 +53,6 @@ def test_significance_by_standard_errors_is_that_of_the_wald_test(columns):
         lambda: m.rejection_rate(),
         lambda: m.power("reject", p_value="p"),
         lambda: m.power(estimate="x"),
-        lambda: m.type_s_rate("x", 0.5),
-        lambda: m.exaggeration("x", 0.5, significant="reject", se="se"),
     ],
 )
 def test_what_says_too_little_or_two_things_is_refused(made):
