@@ -12,14 +12,12 @@ from functools import partial
 import numpy as np
 
 from simstudy.array_types import Bool
-from simstudy.errors import StudyError, nearest
+from simstudy.errors import DesignError, StudyError, UndefinedError, nearest
 from simstudy.measures.columns import (
     RELATIVE_ROUNDING,
     Columns,
     Operand,
     check_se,
-    check_truth_column,
-    check_truth_number,
     names_in,
     operand,
     total,
@@ -226,10 +224,16 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
     DesignError
         If `truth` is the number 0.
     """
-    check_truth_number(truth, _zero_truth(name))
+    is_zero = (
+        f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
+        "standardised_bias, which divides by the empirical SE."
+    )
+    if not isinstance(truth, str) and truth == 0:
+        raise DesignError(is_zero)
 
     def relative(error: np.ndarray, true: np.ndarray) -> np.ndarray:
-        check_truth_column(true, _zero_truth(name))
+        if (true == 0).any():
+            raise UndefinedError(is_zero, "the truth is 0")
         return np.asarray(error / true)
 
     formula = Formula("Σ((θ̂ᵢ − θ)/θ)/n", "sd((θ̂ᵢ − θ)/θ)/√n")
@@ -323,21 +327,13 @@ def empirical_se(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
+    return replace(
+        variance(estimate, name=name),
         formula=Formula(
             "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
             NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
         ),
-        interval=NOT_NEGATIVE,
-        min_rep=3,
-        reads=(estimate,),
-        terms=lambda columns: two_powers(columns, estimate),
-        sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=_spread,
-        centred_columns=(estimate,),
-        doubted=(1,),
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -544,13 +540,6 @@ def _squared_se(columns: Columns, se: str) -> np.ndarray:
     return np.asarray(np.square(columns[se], dtype=float))
 
 
-def _zero_truth(name: str) -> str:
-    return (
-        f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
-        "standardised_bias, which divides by the empirical SE."
-    )
-
-
 def _normal(mcse: Mcse, normal: NormalMcse) -> NormalMcse | None:
     check_mcse_method(mcse)
     return normal if mcse == "normal" else None
@@ -690,7 +679,6 @@ def relative_precision(
     the delta method the influence of a replicate on the gain is W/V (d^2/W - e^2/V), so the error
     that two methods share cancels.
     """
-    check_mcse_method(mcse)
     other = f"reference {estimate}"
     return _RelativePrecision(
         name=name,
@@ -710,7 +698,7 @@ def relative_precision(
         value=_gain,
         centred_columns=(estimate, other),
         doubted=(1, 3),
-        normal_mcse=_normal_gain if mcse == "normal" else None,
+        normal_mcse=_normal(mcse, _normal_gain),
         undefined="the estimates of this method have no spread",
         axis=axis,
         reference=reference,
@@ -741,23 +729,8 @@ class _RelativePrecision(MomentMeasure):
 
 
 def _beside_reference(columns: Columns, *, axis: int | str, reference: int | str) -> Columns:
+    """The estimates, and those of one method, with an axis of size 1 in place of all methods."""
     ((name, column),) = columns.items()
-    return {name: column, f"reference {name}": reference_of(column, axis, reference)}
-
-
-def _gain(means: Means, n: np.ndarray) -> np.ndarray:
-    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
-    return np.asarray(ratio(reference, own) - 1)
-
-
-def _normal_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
-    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
-    unexplained = np.maximum(1 - correlation2, 0.0)
-    return np.asarray(2 * (1 + _gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))
-
-
-def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> np.ndarray:
-    """One method's values, with an axis of size 1 in place of the axis of methods."""
     if isinstance(axis, str) or isinstance(reference, str):
         raise StudyError(
             f"axis={axis!r} and reference={reference!r} are names, but columns alone have no "
@@ -775,7 +748,18 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
             f"method {reference} is not on axis {axis}, which has {size} values, so there is "
             f"nothing to compare with. Use an index from 0 to {size - 1}."
         )
-    return np.asarray(np.take(column, [reference], axis=axis + 1))
+    return {name: column, f"reference {name}": np.take(column, [reference], axis=axis + 1)}
+
+
+def _gain(means: Means, n: np.ndarray) -> np.ndarray:
+    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
+    return np.asarray(ratio(reference, own) - 1)
+
+
+def _normal_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
+    unexplained = np.maximum(1 - correlation2, 0.0)
+    return np.asarray(2 * (1 + _gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))
 
 
 def _place(what: str, given: int | str, known: Sequence[str]) -> int:

@@ -6,13 +6,7 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import (
-    Columns,
-    check_none,
-    mean_used,
-    names_in,
-    without_rounding,
-)
+from simstudy.measures.columns import Columns, check_none, mean_used, names_in, without_rounding
 from simstudy.measures.core import (
     INFLUENCE,
     Formula,
@@ -110,6 +104,7 @@ def _weighted(column: str, weight: str, name: str, *, is_share: bool = False) ->
         ddof=0 if is_share else 1,
         by_cell=True,
         undefined="no replicate could be used",
+        warns=True,
         column=column,
         weight=weight,
     )
@@ -119,10 +114,6 @@ def _weighted(column: str, weight: str, name: str, *, is_share: bool = False) ->
 class _Weighted(Measure):
     column: str
     weight: str
-
-    @property
-    def warns(self) -> bool:
-        return True
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
@@ -247,27 +238,27 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
             "Give two measures with the same cells."
         )
     formula = Formula("its own, of conditional expectations given part of the data", INFLUENCE)
+    interval = measure.interval
+    if interval == StudentInterval():
+        interval = StudentInterval(raw.interval.low, raw.interval.high)
     own = {
         "name": name or raw.name,
         "formula": formula,
         "reads": tuple(dict.fromkeys((*measure.reads, *raw.reads))),
-        "interval": _within_range_of(raw.interval, measure.interval),
+        "interval": interval,
         "by_cell": measure.by_cell and raw.by_cell,
+        "warns": True,
     }
     return _Conditional(**inherited(measure) | own, smooth=measure, raw=raw)
 
 
-def _within_range_of(raw: StudentInterval, own: StudentInterval) -> StudentInterval:
-    """The measure's own kind of interval, within the range of the raw measure if it has none."""
-    return StudentInterval(raw.low, raw.high) if own == StudentInterval() else own
-
-
 def _refuse_no_influence(value: object) -> None:
-    if not isinstance(value, Measure) or value.resamples:
+    if not isinstance(value, Measure) or value.needs_independence:
         label = value.name if isinstance(value, Measure) else in_one_line(repr(value))
         raise DesignError(
-            f"conditional: {label} has no influence of each replicate, so it cannot be compared "
-            "with another measure. Give measures of means, quantiles or shares."
+            f"conditional: {label} has no error by the influence of each replicate, so it cannot "
+            "be compared with another measure. Give measures of means, quantiles or shares, "
+            "without mcse='normal'."
         )
 
 
@@ -275,10 +266,6 @@ def _refuse_no_influence(value: object) -> None:
 class _Conditional(Measure):
     smooth: Measure
     raw: Measure
-
-    @property
-    def warns(self) -> bool:
-        return True
 
     def bind(self, context: MeasureContext) -> Measure:
         smooth, raw = self.smooth.bind(context), self.raw.bind(context)
