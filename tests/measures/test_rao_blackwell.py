@@ -98,7 +98,7 @@ def test_what_cannot_be_compared_is_refused():
     two = m.rejection_rate(p_value="p", alpha=(0.1, 0.5))
     with pytest.raises(DesignError, match="Give two measures with the same cells"):
         m.conditional(m.mean("p"), raw=two)
-    with pytest.raises(DesignError, match="has no influence of each replicate"):
+    with pytest.raises(DesignError, match="has no error by the influence of each replicate"):
         m.conditional(m.mean("p"), raw=m.bootstrapped(lambda hit: hit, name="mine"))
     with pytest.raises(StudyError, match="Return both columns with the same axes"):
         m.conditional(m.mean("p"), raw=m.power("hit")).estimate(
