@@ -66,27 +66,23 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     MomentMeasure
         A measure in the units of the column.
     """
-    name = name or f"mean_{column}"
-    if given is not None:
-        return _mean_given(column, given, name)
-    return MomentMeasure(
+    of_all = MomentMeasure(
         by_cell=True,
-        name=name,
+        name=name or f"mean_{column}",
         formula=Formula("Σxᵢ/n", "sd(xᵢ)/√n"),
         reads=(column,),
         terms=lambda columns: (columns[column],),
         value=only,
     )
+    if given is None:
+        return of_all
 
-
-def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         condition = flags(columns, given)
         return np.where(condition, columns[column], 0.0), condition
 
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
+    return replace(
+        of_all,
         formula=Formula("Σxᵢ1(in the condition)/Σ1(in the condition)", INFLUENCE),
         reads=names_in(column, given),
         terms=terms,

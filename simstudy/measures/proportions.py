@@ -446,15 +446,10 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
         others = 1 - flags(columns, effect)
         return others * (1 - flags(columns, reject)), others
 
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
+    return replace(
+        non_rejection_rate(reject, given=effect, name=name),
         formula=Formula("Σ1(does not reject, no effect)/Σ1(no effect)", WITHIN),
         reads=names_in(reject, effect),
         terms=terms,
-        value=share,
-        trials=lambda means, n: means[1] * n,
-        interval=WilsonInterval(),
-        ddof=0,
         undefined=f"no replicate is without {effect}",
     )

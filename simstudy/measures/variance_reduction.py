@@ -198,6 +198,9 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     expectation as y and a smaller variance (Rao and Blackwell). The same is true within a condition
     that is known from the same part of the data.
 
+    It also takes any other column with the same expectation, such as y less a fixed multiple of a
+    control variate whose mean is 0.
+
     Parameters
     ----------
     measure
