@@ -8,9 +8,8 @@ integral over the law, and the share of studies with a warning.
 
 Values x are drawn from the law; y is the mean of x and another value; standard errors are absolute
 values of a third; intervals for coverage and scores are x ± 1.5 standard deviations. Shares have
-other rates for each law, and ten events in the binomial one (half of five). `controlled` has one
-control; the weights of `weighted_mean` and `weighted_proportion` shift a normal value by one
-standard deviation.
+other rates for each law, and ten events in the binomial one (half of five). The weights
+of `weighted_mean` and `weighted_proportion` shift a normal value by one standard deviation.
 """
 
 import csv
@@ -91,7 +90,6 @@ def drawn(law: Law, n: int, n_studies: int, rng: np.random.Generator) -> dict[st
         "y": (x + x2) / 2,
         "both": np.stack([x, (x + x2) / 2], axis=1),
         "size": np.abs(x2),
-        "control": z + z2,
         "lower": x - half,
         "upper": x + half,
         "wide": x + np.abs(x2),
@@ -109,15 +107,6 @@ def drawn(law: Law, n: int, n_studies: int, rng: np.random.Generator) -> dict[st
 def _score_above_miss(law: Law) -> float:
     center, half = law.mean(), CENTRED * law.sd
     return 2 * half + 40 * law.mean(lambda x: np.maximum(np.abs(x - center) - half, 0.0))
-
-
-def _outliers(law: Law) -> float:
-    middle = law.quantile(0.5)
-    x = law.values
-    order = np.argsort(np.abs(x - middle))
-    at = order[np.searchsorted(np.cumsum(WEIGHTS[order]), 0.5)]
-    limit = 3 * 1.4826 * abs(x[at] - middle)
-    return law.mean(lambda x: np.abs(x - middle) > limit) if limit else np.nan
 
 
 Columns = dict[str, np.ndarray]
@@ -164,7 +153,6 @@ def rows() -> list[Row]:
             lambda _: 1.0,
         ),
         plain(m.correlation("x", "y"), lambda _: np.sqrt(0.5)),
-        plain(m.outlier_rate("x", beyond=3.0), _outliers, "outlier_rate"),
         plain(
             m.coverage("lower", "upper", "mean"),
             lambda law: law.mean(lambda x: np.abs(x - law.mean()) <= CENTRED * law.sd),
@@ -180,14 +168,10 @@ def rows() -> list[Row]:
         plain(m.interval_width("x", "wide"), size),
         plain(m.interval_score("lower", "upper", "mean"), _score_above_miss),
         *(plain(measure, truth) for measure, truth in rates),
-        plain(m.exaggeration("x", 1.0, significant="effect"), size),
         plain(m.weighted_mean("xw", weight="w", name="weighted_mean"), Law.mean),
         plain(
             m.weighted_proportion("hit", weight="w", name="weighted_proportion"),
             lambda law: law.mean(lambda x: x > law.quantile(0.9)),
-        ),
-        plain(
-            m.controlled(m.mean("x"), m.control("control", mean=0.0), name="controlled"), Law.mean
         ),
         plain(smooth, lambda law: law.mean(lambda x: -np.expm1(-np.abs(x) / 4))),
         *(

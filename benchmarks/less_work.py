@@ -1,4 +1,4 @@
-"""What control variates, conditional expectations, groups and weights save on a two-stage trial.
+"""What conditional expectations, groups and weights save on a two-stage trial.
 
 `python -m benchmarks.less_work` prints the tables of `benchmarks/README.md`; with that file's
 name after it, puts them there.
@@ -21,8 +21,6 @@ from simstudy.measures import (
     Measure,
     MeasureContext,
     conditional,
-    control,
-    controlled,
     mean,
     power,
     type_1_error,
@@ -57,16 +55,13 @@ def limit_of(alpha, k, n1, n2):
 def outcome(trial, errors):
     """The outcome of a trial from the errors of its two means, in standard errors of each.
 
-    `p_reject` is the probability of rejecting, given the first stage alone, and `second_mean` the
-    error of the second mean.
+    `p_reject` is the probability of rejecting, given the first stage alone.
     """
     z1, z2 = errors.T
     limit = limit_of(trial.alpha, trial.k, trial.n1, trial.n2)
     distance, r = z1 + trial.k, np.sqrt(trial.n2 / trial.n1)
     s2 = z2 - r * distance
     return {
-        "distance": distance,
-        "second_mean": z2,
         "s2": s2,
         "null_is_false": distance > 0,
         "null_is_true": distance <= 0,
@@ -134,19 +129,11 @@ N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates 
 SAID = 100_000  # replicates, of which the page says what they are worth
 TRIAL = {"k": 1.5, "n1": 100, "n2": 200}
 RARE = {**TRIAL, "alpha": 1e-6}
-NULL_IS_FALSE = float(special.ndtr(TRIAL["k"]))
 
 POWER = power("reject", given="null_is_false")
 SIZE = type_1_error("reject", given="null_is_true")
 EXPECTED_POWER = conditional(mean("p_reject", given="null_is_false"), raw=POWER)
 EXPECTED_SIZE = conditional(mean("p_reject", given="null_is_true"), raw=SIZE)
-
-
-CONTROLS = (
-    control("distance", mean="k"),
-    control("second_mean", mean=0.0),
-    control("null_is_false", mean=NULL_IS_FALSE),
-)
 
 
 @dataclass(frozen=True)
@@ -225,16 +212,13 @@ STRATIFIED = {"draws": "stratified", "group_size": 20}
 
 POWERS = [
     Way("plain", POWER, "power"),
-    Way("three controls", controlled(POWER, *CONTROLS), "power"),
     Way("conditional expectation", EXPECTED_POWER, "power"),
-    Way("both of these", controlled(EXPECTED_POWER, *CONTROLS), "power"),
     Way("antithetic pairs", POWER, "power", ANTITHETIC),
     Way("20 strata", POWER, "power", STRATIFIED),
     Way("20 strata, conditional expectation", EXPECTED_POWER, "power", STRATIFIED),
 ]
 SIZES = [
     Way("plain", SIZE, "type_1_error"),
-    Way("three controls", controlled(SIZE, *CONTROLS), "type_1_error"),
     Way("conditional expectation", EXPECTED_SIZE, "type_1_error"),
     Way("antithetic pairs", SIZE, "type_1_error", ANTITHETIC),
 ]

@@ -12,7 +12,6 @@ Estimates
     empirical_se                  root of the variance
     relative_precision            variance of a reference method over a method's, less one
     correlation                   of two columns
-    outlier_rate                  share far from the median, in robust standard deviations
 
 Standard errors and intervals
     model_se                      root of the mean squared standard error
@@ -30,8 +29,6 @@ Tests
     non_rejection_rate            share that does not reject
     power                         rejection rate where the null is false
     type_1_error                  rejection rate where the null is true
-    type_s_rate                   share of significant estimates with the wrong sign
-    exaggeration                  how much too large significant estimates are
     sensitivity                   power; a column marks replicates with an effect
     specificity                   share of replicates without an effect that do not reject
 
@@ -40,7 +37,6 @@ Any column
     median                        median of a column
     quantile                      quantile of a column
     proportion                    share of replicates with an event
-    level_share                   share of replicates with one level of a column
     convergence_rate              share of replicates that did not fail
     run_time                      mean of a column of seconds
     rank_check                    p-value of uniform ranks of the truth among posterior draws
@@ -48,8 +44,6 @@ Any column
     MomentMeasure                 any smooth function of means of columns
 
 Variance reduction
-    controlled                    a measure adjusted by controls whose means are known
-    control                       a control: a column, or a function of columns
     conditional                   a measure of conditional expectations, checked against the raw one
     weighted_mean                 mean under another distribution than the one drawn from
     weighted_proportion           share of replicates with an event, under another distribution
@@ -62,9 +56,9 @@ Comparisons, and policies for failures
     given                         any measure, restricted to replicates that meet a condition
 
 Building blocks
-    Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
+    Measure, MeasureContext, Estimates, Influence, Columns, Operand, Interval
     StudentInterval, WilsonInterval, ScaledInterval
-    Control, centred, ratio, variance_of, wilson
+    centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
 an interval, and the numbers of used and failed replicates. It is made by a factory such as
@@ -74,7 +68,6 @@ contrasted on common data.
 
 from types import ModuleType
 
-from simstudy.measures.association import correlation as correlation
 from simstudy.measures.bootstrapped import bootstrapped as bootstrapped
 from simstudy.measures.columns import Columns as Columns
 from simstudy.measures.columns import Operand as Operand
@@ -93,6 +86,7 @@ from simstudy.measures.coverage import interval_score as interval_score
 from simstudy.measures.coverage import interval_width as interval_width
 from simstudy.measures.coverage import tail_miss as tail_miss
 from simstudy.measures.estimation import bias as bias
+from simstudy.measures.estimation import correlation as correlation
 from simstudy.measures.estimation import empirical_se as empirical_se
 from simstudy.measures.estimation import mae as mae
 from simstudy.measures.estimation import mean as mean
@@ -114,27 +108,19 @@ from simstudy.measures.moments import MomentMeasure as MomentMeasure
 from simstudy.measures.moments import centred as centred
 from simstudy.measures.moments import ratio as ratio
 from simstudy.measures.moments import variance_of as variance_of
-from simstudy.measures.proportions import level_share as level_share
+from simstudy.measures.proportions import convergence_rate as convergence_rate
+from simstudy.measures.proportions import non_rejection_rate as non_rejection_rate
+from simstudy.measures.proportions import power as power
 from simstudy.measures.proportions import proportion as proportion
-from simstudy.measures.quantiles import OutlierRate as OutlierRate
+from simstudy.measures.proportions import rejection_rate as rejection_rate
+from simstudy.measures.proportions import sensitivity as sensitivity
+from simstudy.measures.proportions import specificity as specificity
+from simstudy.measures.proportions import type_1_error as type_1_error
 from simstudy.measures.quantiles import median as median
 from simstudy.measures.quantiles import median_bias as median_bias
-from simstudy.measures.quantiles import outlier_rate as outlier_rate
 from simstudy.measures.quantiles import quantile as quantile
 from simstudy.measures.sbc import rank_check as rank_check
-from simstudy.measures.testing import convergence_rate as convergence_rate
-from simstudy.measures.testing import exaggeration as exaggeration
-from simstudy.measures.testing import non_rejection_rate as non_rejection_rate
-from simstudy.measures.testing import power as power
-from simstudy.measures.testing import rejection_rate as rejection_rate
-from simstudy.measures.testing import sensitivity as sensitivity
-from simstudy.measures.testing import specificity as specificity
-from simstudy.measures.testing import type_1_error as type_1_error
-from simstudy.measures.testing import type_s_rate as type_s_rate
-from simstudy.measures.variance_reduction import Control as Control
 from simstudy.measures.variance_reduction import conditional as conditional
-from simstudy.measures.variance_reduction import control as control
-from simstudy.measures.variance_reduction import controlled as controlled
 from simstudy.measures.variance_reduction import weighted_mean as weighted_mean
 from simstudy.measures.variance_reduction import weighted_proportion as weighted_proportion
 

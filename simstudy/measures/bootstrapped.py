@@ -60,7 +60,11 @@ def bootstrapped(
     Efron (1979), Annals of Statistics 7, 1-26. Koehler, Brown & Haneuse (2009), The American
     Statistician 63, 155-162, for the Monte Carlo error of a simulation study.
     """
-    _refuse_few(n_boot)
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int) or n_boot < 2:
+        raise DesignError(
+            f"n_boot={in_one_line(repr(n_boot))} resamples have no spread, so there is no Monte "
+            f"Carlo error. Give a whole number of at least 2; {N_BOOT} will do."
+        )
     return _Bootstrapped(
         name=_name_of(function, name),
         formula=Formula(
@@ -71,6 +75,7 @@ def bootstrapped(
         function=function,
         n_boot=n_boot,
         undefined="the function gives no number for these replicates",
+        needs_independence="single replicates are resampled, as if they were independent",
     )
 
 
@@ -80,14 +85,6 @@ class _Bootstrapped(Measure):
     n_boot: int
     study: str = ""
     seed: int = 1
-
-    @property
-    def resamples(self) -> bool:
-        return True
-
-    @property
-    def needs_independence(self) -> str:
-        return "single replicates are resampled, as if they were independent"
 
     def bind(self, context: MeasureContext) -> Measure:
         return replace(self, study=context.study, seed=context.seed)
@@ -207,11 +204,3 @@ def _name_of(function: Callable[..., Any], name: str | None) -> str:
             "one, as in bootstrapped(function, name='skewness')."
         )
     return found
-
-
-def _refuse_few(n_boot: object) -> None:
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int) or n_boot < 2:
-        raise DesignError(
-            f"n_boot={in_one_line(repr(n_boot))} resamples have no spread, so there is no Monte "
-            f"Carlo error. Give a whole number of at least 2; {N_BOOT} will do."
-        )

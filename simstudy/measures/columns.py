@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.array_types import Bool, Float, Int
-from simstudy.errors import DesignError, StudyError, UndefinedError, in_one_line
+from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.validation import unmasked
 
 Columns = Mapping[str, np.ndarray]
@@ -47,8 +47,12 @@ def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
     """
     operands = operands if df is None else (*operands, df)
     for given in operands:
-        if not isinstance(given, str):
-            _refuse_no_number(given)
+        is_number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
+        if not (isinstance(given, str) or is_number):
+            raise DesignError(
+                f"{in_one_line(repr(given))} is neither the name of a column nor a number, so "
+                "nothing can be compared with it. Give a column's name, or one number."
+            )
     names = tuple(x for x in operands if isinstance(x, str))
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -57,14 +61,6 @@ def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
             "truth, so it would be compared with itself: name two columns, or give a number."
         )
     return names
-
-
-def _refuse_no_number(value: object) -> None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise DesignError(
-            f"{in_one_line(repr(value))} is neither the name of a column nor a number, so nothing "
-            "can be compared with it. Give a column's name, or one number."
-        )
 
 
 def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
@@ -104,11 +100,6 @@ def align(columns: Columns) -> dict[str, np.ndarray]:
         name: column.reshape(column.shape + (1,) * (ndim - column.ndim))
         for name, column in columns.items()
     }
-    _shape(columns, aligned)
-    return aligned
-
-
-def _shape(columns: Columns, aligned: Columns) -> tuple[int, ...]:
     try:
         shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
     except ValueError:
@@ -119,7 +110,7 @@ def _shape(columns: Columns, aligned: Columns) -> tuple[int, ...]:
             f"columns do not share one replicate axis ({shapes}), so rows cannot be matched. "
             "Give each column the shape (rep,) or (rep, *axes), axes in the study's order."
         )
-    return shape
+    return aligned
 
 
 def missing(columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
@@ -225,15 +216,3 @@ def check_se(columns: Columns, se: str) -> None:
         name=f"column {se!r} has negative standard errors, so a square would hide a mistake",
         instead="Return standard errors, not log or signed ones, and NaN where there is none.",
     )
-
-
-def check_truth_number(truth: Operand, message: str) -> None:
-    """Refuse a truth that is the number zero."""
-    if not isinstance(truth, str) and truth == 0:
-        raise DesignError(message)
-
-
-def check_truth_column(truth: np.ndarray, message: str) -> None:
-    """Refuse a column of truths in which any is zero."""
-    if (truth == 0).any():
-        raise UndefinedError(message, "the truth is 0")

@@ -8,7 +8,6 @@ compares them on the same.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -63,18 +62,6 @@ class _WithinCondition(Measure):
     base: Measure
     condition: str
 
-    @property
-    def resamples(self) -> bool:
-        return self.base.resamples
-
-    @property
-    def warns(self) -> bool:
-        return self.base.warns
-
-    @property
-    def needs_independence(self) -> str:
-        return self.base.needs_independence
-
     def bind(self, context: MeasureContext) -> Measure:
         return replace(self, base=self.base.bind(context))
 
@@ -97,16 +84,12 @@ class _WithinCondition(Measure):
 
     def _restricted(self, columns: Columns) -> Columns:
         """The columns of the base, missing if the condition is not met."""
-        holds = flags(pick(columns, [self.condition], measure=self.name), self.condition) == 1
-        found = dict(columns)
+        picked = pick(columns, self.reads, measure=self.name)
+        holds = flags(picked, self.condition) == 1
+        found = {}
         for name in self.base.reads:
-            if name in columns:
-                pair = align({"holds": holds, "column": np.asarray(columns[name])})
-                column = pair["column"]
-                is_text = column.dtype.kind not in "biuf"
-                missing: Any = None if is_text else np.nan
-                values = column.astype(object) if is_text else column.astype(float)
-                found[name] = np.where(pair["holds"], values, missing)
+            pair = align({"holds": holds, "column": picked[name]})
+            found[name] = np.where(pair["holds"], pair["column"].astype(float), np.nan)
         return found
 
     def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:

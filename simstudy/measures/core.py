@@ -16,7 +16,7 @@ from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.intervals import StudentInterval
-from simstudy.measures.warnings import doubts, joined, of_both
+from simstudy.measures.warnings import doubts, of_both
 
 
 class Formula(NamedTuple):
@@ -219,6 +219,10 @@ class Measure(ABC):
         cell. The cells of many scenarios are then measured in one call, with the same bits.
     nominal
         The nominal value, such as the level of an interval; None if it is not known.
+    warns
+        Whether a run reports its warnings at the end.
+    needs_independence
+        Why its error requires independent replicates; empty if it does not.
     """
 
     name: str
@@ -231,6 +235,8 @@ class Measure(ABC):
     undefined: str = field(default="the estimate is not defined for these replicates", repr=False)
     by_cell: bool = field(default=False, repr=False)
     nominal: float | None = field(default=None, repr=False)
+    warns: bool = field(default=False, repr=False)
+    needs_independence: str = field(default="", repr=False)
 
     @abstractmethod
     def influence(
@@ -302,24 +308,9 @@ class Measure(ABC):
         return self
 
     @property
-    def resamples(self) -> bool:
-        """Whether `psi` has a row for each resample instead of each replicate."""
-        return False
-
-    @property
-    def warns(self) -> bool:
-        """Whether a run reports its warnings at the end."""
-        return False
-
-    @property
     def averages(self) -> bool:
         """Whether the estimate is a mean over the replicates that it counts as `n_given`."""
         return False
-
-    @property
-    def needs_independence(self) -> str:
-        """Why its error requires independent replicates; empty if it does not."""
-        return ""
 
     def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         """Find the replicates that do not count, since they do not meet a condition.
@@ -391,9 +382,7 @@ class Measure(ABC):
         mcse = np.where(influence.n_rep < self.min_rep, np.nan, mcse)
         reason = explain(influence, mcse, undefined=self.undefined, min_rep=self.min_rep)
         limits = interval.limits(influence, mcse, level=level)
-        warning = doubts(influence, mcse, interval)
-        if influence.warning is not None:
-            warning = joined(influence.warning, warning)
+        warning = of_both(influence.warning, doubts(influence, mcse, interval))
         mcse = interval.error(influence, mcse)
         return Estimates(
             influence.estimate,
@@ -510,10 +499,6 @@ class _InGroups(Measure):
 
     base: Measure
     size: int
-
-    @property
-    def warns(self) -> bool:
-        return self.base.warns
 
     @property
     def averages(self) -> bool:

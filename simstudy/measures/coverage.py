@@ -414,6 +414,7 @@ def bias_eliminated_coverage(
         limits=of.limits,
         center=estimate,
         binomial=mcse == "normal",
+        needs_independence=NORMAL_IS_INDEPENDENT if mcse == "normal" else "",
     )
 
 
@@ -422,10 +423,6 @@ class _BiasEliminatedCoverage(Measure):
     limits: Callable[[Columns], Interval] = field(repr=False)
     center: str
     binomial: bool
-
-    @property
-    def needs_independence(self) -> str:
-        return NORMAL_IS_INDEPENDENT if self.binomial else ""
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if not self.binomial:

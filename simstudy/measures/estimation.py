@@ -11,16 +11,16 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.errors import StudyError, nearest
+from simstudy.array_types import Bool
+from simstudy.errors import DesignError, StudyError, UndefinedError, nearest
 from simstudy.measures.columns import (
     RELATIVE_ROUNDING,
     Columns,
     Operand,
     check_se,
-    check_truth_column,
-    check_truth_number,
     names_in,
     operand,
+    total,
 )
 from simstudy.measures.core import (
     INFLUENCE,
@@ -30,7 +30,7 @@ from simstudy.measures.core import (
     Influence,
     MeasureContext,
 )
-from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
+from simstudy.measures.intervals import END, NOT_NEGATIVE, ScaledInterval, StudentInterval
 from simstudy.measures.moments import (
     Mcse,
     Means,
@@ -66,27 +66,23 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     MomentMeasure
         A measure in the units of the column.
     """
-    name = name or f"mean_{column}"
-    if given is not None:
-        return _mean_given(column, given, name)
-    return MomentMeasure(
+    of_all = MomentMeasure(
         by_cell=True,
-        name=name,
+        name=name or f"mean_{column}",
         formula=Formula("Σxᵢ/n", "sd(xᵢ)/√n"),
         reads=(column,),
         terms=lambda columns: (columns[column],),
         value=only,
     )
+    if given is None:
+        return of_all
 
-
-def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         condition = flags(columns, given)
         return np.where(condition, columns[column], 0.0), condition
 
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
+    return replace(
+        of_all,
         formula=Formula("Σxᵢ1(in the condition)/Σ1(in the condition)", INFLUENCE),
         reads=names_in(column, given),
         terms=terms,
@@ -224,10 +220,16 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
     DesignError
         If `truth` is the number 0.
     """
-    check_truth_number(truth, _zero_truth(name))
+    is_zero = (
+        f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
+        "standardised_bias, which divides by the empirical SE."
+    )
+    if not isinstance(truth, str) and truth == 0:
+        raise DesignError(is_zero)
 
     def relative(error: np.ndarray, true: np.ndarray) -> np.ndarray:
-        check_truth_column(true, _zero_truth(name))
+        if (true == 0).any():
+            raise UndefinedError(is_zero, "the truth is 0")
         return np.asarray(error / true)
 
     formula = Formula("Σ((θ̂ᵢ − θ)/θ)/n", "sd((θ̂ᵢ − θ)/θ)/√n")
@@ -321,21 +323,13 @@ def empirical_se(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
+    return replace(
+        variance(estimate, name=name),
         formula=Formula(
             "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
             NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
         ),
-        interval=NOT_NEGATIVE,
-        min_rep=3,
-        reads=(estimate,),
-        terms=lambda columns: two_powers(columns, estimate),
-        sizes=lambda columns: sizes_of_powers(columns, estimate),
         value=_spread,
-        centred_columns=(estimate,),
-        doubted=(1,),
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -542,13 +536,6 @@ def _squared_se(columns: Columns, se: str) -> np.ndarray:
     return np.asarray(np.square(columns[se], dtype=float))
 
 
-def _zero_truth(name: str) -> str:
-    return (
-        f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
-        "standardised_bias, which divides by the empirical SE."
-    )
-
-
 def _normal(mcse: Mcse, normal: NormalMcse) -> NormalMcse | None:
     check_mcse_method(mcse)
     return normal if mcse == "normal" else None
@@ -563,6 +550,84 @@ def _normal_relative_error(means: Means, covariance: np.ndarray, n: np.ndarray) 
     from_model = covariance[2, 2] / (4 * n * model_variance**2)
     from_empirical = 1 / (2 * (n - 1.0))
     return np.asarray((1 + _relative_error(means, n)) * np.sqrt(from_model + from_empirical))
+
+
+# ---------------------------------------------------------------- association of two columns
+def correlation(first: str, second: str, *, name: str = "correlation") -> MomentMeasure:
+    """Pearson's correlation of two columns over replicates; NaN if one of them is constant.
+
+    With z and w the standardised values, a replicate has the influence z w - r (z^2 + w^2)/2 on it,
+    whatever the distribution; for normal values its spread is 1 - r^2.
+
+    Parameters
+    ----------
+    first, second
+        Columns, such as the estimates of two methods, or estimates and their truths.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in [-1, 1].
+
+    References
+    ----------
+    Devlin, Gnanadesikan & Kettenring (1975), Biometrika 62, 531-545.
+    """
+    reads = names_in(first, second)
+
+    def terms(columns: Columns) -> tuple[np.ndarray, ...]:
+        x, y = columns[centred(first)], columns[centred(second)]
+        return x, y, x * x, y * y, x * y
+
+    def sizes(columns: Columns) -> tuple[np.ndarray, ...]:
+        (x, xx), (y, yy) = (sizes_of_powers(columns, name) for name in reads)
+        of_product = np.abs(columns[centred(first)]) * y + np.abs(columns[centred(second)]) * x
+        return x, y, xx, yy, of_product
+
+    return _Correlation(
+        by_cell=True,
+        interval=ScaledInterval(-1.0, 1.0),
+        min_rep=3,
+        name=name,
+        formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
+        reads=reads,
+        terms=terms,
+        sizes=sizes,
+        doubted=(2, 3),
+        value=_correlation,
+        centred_columns=reads,
+        undefined="one of the two columns has no spread",
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Correlation(MomentMeasure):
+    """Correlation; near 1 or -1 its number of trials is that of two binary columns.
+
+    The number is n times 4 p (1 - p), from the kurtosis.
+    """
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        found = super().influence(columns, keep=keep)
+        if not (np.abs(found.estimate) > 1 - END).any():
+            return found
+        data = self.sample(columns, keep=keep)
+        with np.errstate(all="ignore"):
+            x = np.where(data.used, data.columns[self.reads[0]], 0.0)
+            x = np.where(data.used, x - total(x) / data.n, 0.0)
+            kurtosis = data.n * total(x**4) / total(x**2) ** 2
+        trials = np.asarray(np.fmax(4 * data.n / (kurtosis + 3), 1.0))
+        return found._replace(interval=ScaledInterval(-1.0, 1.0, trials))
+
+
+def _correlation(means: Means, _n: np.ndarray) -> np.ndarray:
+    x, y, xx, yy, xy = means
+    spreads = np.sqrt((xx - x * x) * (yy - y * y))
+    return ratio(xy - x * y, spreads)
 
 
 # ---------------------------------------------------------------- relative to a reference method
@@ -610,7 +675,6 @@ def relative_precision(
     the delta method the influence of a replicate on the gain is W/V (d^2/W - e^2/V), so the error
     that two methods share cancels.
     """
-    check_mcse_method(mcse)
     other = f"reference {estimate}"
     return _RelativePrecision(
         name=name,
@@ -630,7 +694,7 @@ def relative_precision(
         value=_gain,
         centred_columns=(estimate, other),
         doubted=(1, 3),
-        normal_mcse=_normal_gain if mcse == "normal" else None,
+        normal_mcse=_normal(mcse, _normal_gain),
         undefined="the estimates of this method have no spread",
         axis=axis,
         reference=reference,
@@ -661,23 +725,8 @@ class _RelativePrecision(MomentMeasure):
 
 
 def _beside_reference(columns: Columns, *, axis: int | str, reference: int | str) -> Columns:
+    """The estimates, and those of one method, with an axis of size 1 in place of all methods."""
     ((name, column),) = columns.items()
-    return {name: column, f"reference {name}": reference_of(column, axis, reference)}
-
-
-def _gain(means: Means, n: np.ndarray) -> np.ndarray:
-    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
-    return np.asarray(ratio(reference, own) - 1)
-
-
-def _normal_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
-    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
-    unexplained = np.maximum(1 - correlation2, 0.0)
-    return np.asarray(2 * (1 + _gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))
-
-
-def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> np.ndarray:
-    """One method's values, with an axis of size 1 in place of the axis of methods."""
     if isinstance(axis, str) or isinstance(reference, str):
         raise StudyError(
             f"axis={axis!r} and reference={reference!r} are names, but columns alone have no "
@@ -695,7 +744,18 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
             f"method {reference} is not on axis {axis}, which has {size} values, so there is "
             f"nothing to compare with. Use an index from 0 to {size - 1}."
         )
-    return np.asarray(np.take(column, [reference], axis=axis + 1))
+    return {name: column, f"reference {name}": np.take(column, [reference], axis=axis + 1)}
+
+
+def _gain(means: Means, n: np.ndarray) -> np.ndarray:
+    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
+    return np.asarray(ratio(reference, own) - 1)
+
+
+def _normal_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
+    unexplained = np.maximum(1 - correlation2, 0.0)
+    return np.asarray(2 * (1 + _gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))
 
 
 def _place(what: str, given: int | str, known: Sequence[str]) -> int:

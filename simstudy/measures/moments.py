@@ -155,6 +155,10 @@ class MomentMeasure(Measure):
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
     normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.normal_mcse is not None:
+            object.__setattr__(self, "needs_independence", NORMAL_IS_INDEPENDENT)
+
     def sample(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
     ) -> Sample:
@@ -223,10 +227,6 @@ class MomentMeasure(Measure):
             covariance = np.array([[total(a * b) / (n - 1.0) for b in rest] for a in rest])
             mcse = self.normal_mcse(means, covariance, n)
         return np.where((n < 2) | ~np.isfinite(influence.estimate), np.nan, mcse)
-
-    @property
-    def needs_independence(self) -> str:
-        return "" if self.normal_mcse is None else NORMAL_IS_INDEPENDENT
 
     @property
     def averages(self) -> bool:

@@ -1,18 +1,29 @@
-"""Proportions of replicates, unconditional and conditional."""
+"""Proportions of replicates: events, rejections by tests, convergence.
+
+A p-value rejects if it is at most alpha, up to rounding.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.measures.columns import Columns, Operand, Sample, check_none, names_in, operand
-from simstudy.measures.core import BINOMIAL, WITHIN, Formula, Influence
+from simstudy.measures.columns import (
+    Columns,
+    Operand,
+    check_none,
+    check_se,
+    missing,
+    names_in,
+    operand,
+)
+from simstudy.measures.core import BINOMIAL, WITHIN, Formula
 from simstudy.measures.intervals import WilsonInterval
-from simstudy.measures.moments import Means, MomentMeasure, only, share
-from simstudy.measures.warnings import of_both
-from simstudy.validation import unmasked
+from simstudy.measures.moments import MomentMeasure, only, share
+from simstudy.validation import ROUNDING
 
 EVENTS = Formula("Σ1(event)/n", BINOMIAL)
 Event = Callable[[Columns], np.ndarray]
@@ -53,30 +64,27 @@ def proportion(
         A measure of a proportion, with Wilson's interval.
     """
     axes = axes or {}
-    if given is None:
-        return MomentMeasure(
-            name=name,
-            formula=formula,
-            reads=reads,
-            terms=lambda columns: (event(columns),),
-            value=only,
-            interval=WilsonInterval(),
-            ddof=0,
-            axes=axes,
-            by_cell=by_cell,
-        )
-    return MomentMeasure(
+    among_all = MomentMeasure(
         name=name,
+        formula=formula,
+        reads=reads,
+        terms=lambda columns: (event(columns),),
+        value=only,
+        interval=WilsonInterval(),
+        ddof=0,
+        axes=axes,
+        by_cell=by_cell,
+    )
+    if given is None:
+        return among_all
+    return replace(
+        among_all,
         formula=_within(formula),
         reads=tuple(dict.fromkeys((*reads, given))),
         terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
         value=share,
         trials=lambda means, n: means[1] * n,
-        interval=WilsonInterval(),
-        ddof=0,
-        axes=axes,
         undefined=f"no replicate has {given}",
-        by_cell=by_cell,
     )
 
 
@@ -102,91 +110,6 @@ def flag_share(name: str, formula: Formula, flag: str, *, given: str | None) -> 
         by_cell=True,
         formula=formula,
     )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LevelShare(MomentMeasure):
-    """Share of replicates with one value of a column; made by `level_share`.
-
-    Parameters
-    ----------
-    column
-        Name of the column.
-    level
-        The value that counts.
-    """
-
-    column: str
-    level: str | float
-
-    def sample(self, columns: Columns, *, keep: np.ndarray | None = None) -> Sample:
-        if self.column in columns:
-            columns = {**columns, self.column: self._is_level(columns[self.column])}
-        return super().sample(columns, keep=keep)
-
-    @property
-    def warns(self) -> bool:
-        return True
-
-    def _influence(
-        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
-    ) -> Influence:
-        influence = super()._influence(means, n, n_failed, psi)
-        never = (influence.estimate == 0) & (influence.n_rep > 0)
-        text = f"no replicate has {self.level!r}: is it a value of {self.column!r}?"
-        return influence._replace(warning=of_both(influence.warning, np.where(never, text, "")))
-
-    def _is_level(self, column: np.ndarray) -> np.ndarray:
-        """1 for the level, 0 for another value, NaN if there is none."""
-        values = unmasked(column, self.column)
-        is_text = values.dtype.kind not in "biuf"
-        if is_text != isinstance(self.level, str):
-            raise StudyError(
-                f"{self.name}: column {self.column!r} holds {values.dtype}, which is never "
-                f"{self.level!r}. Give a value that the column may have."
-            )
-        missing = _is_none(values) if is_text else np.isnan(values)
-        return np.where(missing, np.nan, np.asarray(values == self.level, float))
-
-
-def _is_none(texts: np.ndarray) -> np.ndarray:
-    found = np.array([text is None for text in texts.flat], dtype=bool)
-    return found.reshape(texts.shape)
-
-
-def level_share(
-    column: str, level: str | float, *, given: str | None = None, name: str | None = None
-) -> LevelShare:
-    """Share of replicates in which a column has a value, such as the name of the model selected.
-
-    Parameters
-    ----------
-    column
-        Column of texts or numbers; a replicate without a value (None, NaN) is not used.
-    level
-        The value that counts.
-    given
-        Column of True and False, or 1 and 0: only replicates in which it is true count.
-    name
-        Name of the measure in the summary. Default: column and level.
-
-    Returns
-    -------
-    LevelShare
-        A measure of a proportion, with Wilson's interval.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from simstudy.measures import level_share
-    >>> found = level_share("selected", "lasso").estimate(
-    ...     {"selected": np.array(["lasso", "subset", "lasso", None], dtype=object)}
-    ... )
-    >>> round(float(found.estimate), 4), int(found.n_rep)
-    (0.6667, 3)
-    """
-    plain = flag_share(name or f"{column}_{level}", EVENTS, column, given=given)
-    return LevelShare(**vars(plain), column=column, level=level)
 
 
 def flags(columns: Columns, name: str) -> np.ndarray:
@@ -259,4 +182,274 @@ def _refuse_no_df(df: np.ndarray) -> None:
         df,
         name="df holds degrees of freedom that are not positive, for which there is no Student's t",
         instead="Give positive ones, and NaN where a replicate has none.",
+    )
+
+
+# ---------------------------------------------------------------- tests
+def rejection_rate(
+    reject: str | None = None,
+    *,
+    p_value: str | None = None,
+    estimate: str | None = None,
+    se: str | None = None,
+    null: Operand = 0.0,
+    alpha: float | Sequence[float] = 0.05,
+    df: Operand | None = None,
+    given: str | None = None,
+    name: str = "rejection_rate",
+) -> MomentMeasure:
+    """Share of replicates that reject.
+
+    Use one of `rejection_rate("reject")`, `rejection_rate(p_value="p", alpha=0.05)` and
+    `rejection_rate(estimate="b", se="se", null=0.0)`.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    p_value
+        Column of p-values, instead of `reject`: a p-value of at most `alpha` rejects.
+    estimate, se
+        Columns of estimates and their standard errors, instead of `reject`: a two-sided Wald
+        interval of level 1 - alpha that excludes `null` rejects.
+    null
+        Tested value for `estimate` and `se`: a column or a number.
+    alpha
+        Significance level in (0, 1) for `p_value` and `se`; several add an axis `alpha` to the
+        result.
+    df
+        Degrees of freedom of Student's t for `se`, a column or a number; None for the normal.
+    given
+        Column of True and False, or 1 and 0: only replicates in which it is true count, for
+        example those in which the null is false. The rate is NaN if there are none.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; with an axis `alpha` for several
+        levels.
+
+    Raises
+    ------
+    DesignError
+        If none or several of the three forms are used.
+    """
+    if reject and not (p_value or estimate or se):
+        return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
+    alphas = probabilities(alpha, name="alpha", use="0.05")
+    if p_value and not (reject or estimate or se):
+        reads, formula = names_in(p_value), "Σ1(pᵢ ≤ α)/n"
+        rejected = _p_rejects(p_value, alphas)
+    elif estimate and se and not (reject or p_value):
+        reads, formula = names_in(estimate, se, null, df=df), "Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n"
+        rejected = _wald_rejects(estimate, se, null, alphas, df)
+    else:
+        raise DesignError(
+            f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do "
+            "not define one test. Give a column of rejections, or p_value=, or estimate= and se=."
+        )
+    made = proportion(
+        name,
+        reads,
+        rejected,
+        given=given,
+        axes=own_axis("alpha", alphas),
+        by_cell=True,
+        formula=Formula(formula, BINOMIAL),
+    )
+    return made if alphas.ndim else replace(made, nominal=float(alphas))
+
+
+def _p_rejects(p_value: str, alphas: np.ndarray) -> Event:
+    """Whether a p-value is at most alpha, up to rounding."""
+
+    def rejected(columns: Columns) -> np.ndarray:
+        check_none(
+            lambda values: (values < 0) | (values > 1),
+            columns[p_value],
+            name=f"column {p_value!r} has p-values outside [0, 1], so rejections would be "
+            "miscounted",
+            instead="Return probabilities, not their logs or percentages.",
+        )
+        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
+
+    return rejected
+
+
+def _wald_rejects(
+    estimate: str, se: str, null: Operand, alphas: np.ndarray, df: Operand | None
+) -> Event:
+    """Whether the two-sided Wald interval of level 1 - alpha excludes the null.
+
+    If the standard error is 0, every estimate other than the null rejects.
+    """
+    check_df(df)
+
+    def rejected(columns: Columns) -> np.ndarray:
+        check_se(columns, se)
+        distance = np.abs(columns[estimate] - operand(columns, null))
+        half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
+        return np.asarray(against(distance, alphas) > half_width)
+
+    return rejected
+
+
+def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
+    """Rejection rate under a false null: `rejection_rate` with the name "power".
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    name
+        Name of the measure in the summary.
+    test
+        Other arguments of `rejection_rate`, instead of `reject`.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
+    return rejection_rate(reject, name=name, **test)
+
+
+def type_1_error(
+    reject: str | None = None, *, name: str = "type_1_error", **test: Any
+) -> MomentMeasure:
+    """Rejection rate under a true null: `rejection_rate` with the name "type_1_error".
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    name
+        Name of the measure in the summary.
+    test
+        Other arguments of `rejection_rate`, instead of `reject`.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
+    return rejection_rate(reject, name=name, **test)
+
+
+def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMeasure:
+    """Share of replicates in which none of the columns is NaN, among all replicates.
+
+    Parameters
+    ----------
+    columns
+        Names of columns. Default: `converged`, which is NaN where a replicate failed.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
+    return MomentMeasure(
+        by_cell=True,
+        name=name,
+        formula=Formula("Σ1(did not fail)/all replicates", BINOMIAL),
+        reads=columns or ("converged",),
+        derive=lambda aligned: {"there": ~missing(aligned)},
+        terms=lambda derived: (derived["there"],),
+        value=only,
+        interval=WilsonInterval(),
+        ddof=0,
+    )
+
+
+# ---------------------------------------------------------------- diagnostic tests
+def non_rejection_rate(
+    reject: str, *, given: str | None = None, name: str = "non_rejection_rate"
+) -> MomentMeasure:
+    """Share of replicates that do not reject.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    given
+        Column of True and False, or 1 and 0: only replicates in which it is true count. Default:
+        all.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
+
+    def kept(columns: Columns) -> np.ndarray:
+        return 1 - flags(columns, reject)
+
+    return proportion(
+        name,
+        names_in(reject),
+        kept,
+        given=given,
+        by_cell=True,
+        formula=Formula("Σ1(does not reject)/n", BINOMIAL),
+    )
+
+
+def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
+    """Share of replicates with an effect that reject: power if the truth is drawn.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN if no replicate has an effect.
+    """
+    return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, given=effect)
+
+
+def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
+    """Share of replicates without an effect that do not reject.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        Name of the measure in the summary.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN if every replicate has an
+        effect.
+    """
+
+    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        others = 1 - flags(columns, effect)
+        return others * (1 - flags(columns, reject)), others
+
+    return replace(
+        non_rejection_rate(reject, given=effect, name=name),
+        formula=Formula("Σ1(does not reject, no effect)/Σ1(no effect)", WITHIN),
+        reads=names_in(reject, effect),
+        terms=terms,
+        undefined=f"no replicate is without {effect}",
     )

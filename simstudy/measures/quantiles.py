@@ -1,16 +1,14 @@
-"""Quantiles of a column over replicates, and outlying replicates."""
+"""Quantiles of a column over replicates."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from simstudy.array_types import Bool
-from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names_in, operand, total
-from simstudy.measures.core import INFLUENCE, Estimates, Formula, Influence, Measure
-from simstudy.measures.coverage import effective_trials
+from simstudy.measures.columns import Columns, Operand, Sample, names_in, operand, total
+from simstudy.measures.core import Estimates, Formula, Influence, Measure
 from simstudy.measures.proportions import probabilities
 from simstudy.measures.warnings import ALL_ALIKE, alike_texts
 
@@ -198,136 +196,3 @@ def _bandwidth(n: np.ndarray, p: float) -> np.ndarray:
     density2 = np.exp(-z * z) / (2 * np.pi)
     shape = (1.5 * density2 / (2 * z * z + 1)) ** (1 / 3)
     return np.asarray(intervals.critical_value(0.95) ** (2 / 3) * shape / np.cbrt(np.maximum(n, 1)))
-
-
-NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal
-
-
-def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) -> Measure:
-    """Share of replicates further from the median than `beyond` robust standard deviations.
-
-    The robust standard deviation is 1.4826 times the median absolute deviation (MAD), which is the
-    standard deviation of normal values. Outliers stay in every other measure; a run warns at its
-    end if there are any. Infinite values count as outliers.
-
-    Parameters
-    ----------
-    column
-        Any numeric column, such as estimates or their standard errors.
-    beyond
-        Distance in robust standard deviations, above 0.
-    name
-        Name of the measure in the summary. Default: `outlier_rate_` and the column.
-
-    Returns
-    -------
-    Measure
-        A measure of a proportion, with Wilson's interval.
-
-    Raises
-    ------
-    DesignError
-        If `beyond` is not a positive number.
-
-    Notes
-    -----
-    Median and MAD are estimated, so a replicate also influences the share through them. With
-    s = 1.4826 MAD, its influence is 1{outlier} - share, plus the slope of the share in the median
-    times the influence on the median, plus the slope in s times the influence on s. Slopes are
-    difference quotients over plus and minus s n^(-1/3). The influence on the MAD is that on the
-    median of the distances, plus the slope of this median in their centre times the influence on
-    the centre. If there are next to no values near the threshold, the slopes are 0 and the error
-    is the binomial sqrt(p (1 - p)/n).
-
-    References
-    ----------
-    Hampel (1974), J. Am. Stat. Assoc. 69, 383-393, for the influence of median and MAD. White
-    (2010), The Stata Journal 10, 369-385, for a limit of 10.
-    """
-    if isinstance(beyond, str) or not 0 < beyond < np.inf:
-        raise DesignError(
-            f"beyond={in_one_line(repr(beyond))} is not a distance in robust standard deviations, "
-            "so nothing lies beyond it. Give a number above 0, such as 10."
-        )
-    return OutlierRate(
-        name=name or f"outlier_rate_{column}",
-        formula=Formula("Σ1(far from the median, in robust standard deviations)/n", INFLUENCE),
-        reads=(column,),
-        interval=intervals.WilsonInterval(),
-        ddof=0,
-        by_cell=True,
-        beyond=float(beyond),
-        undefined=f"half of {column} or more are equal, so the MAD is 0",
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OutlierRate(Measure):
-    """The share of replicates far from the median; made by `outlier_rate`.
-
-    Parameters
-    ----------
-    beyond
-        Distance from the median, in robust standard deviations, above which a replicate counts.
-    """
-
-    beyond: float
-
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
-        data = self.sample(columns, keep=keep)
-        x = np.where(data.used, np.asarray(data.columns[self.reads[0]], float), np.nan)
-        with np.errstate(all="ignore"):
-            share, psi = self._share_and_psi(x, data)
-        trials = effective_trials(share, total(np.where(data.used, psi * psi, 0.0)), data.n)
-        return Influence(share, psi, data.n, data.n_failed, trials, n_given=data.n)
-
-    def _share_and_psi(self, x: np.ndarray, data: Sample) -> tuple[np.ndarray, np.ndarray]:
-        median, of_median = _median(x, data)
-        mad, of_mad = _mad(x, median, of_median, data)
-        spread, of_spread = NORMAL_MAD * mad, NORMAL_MAD * of_mad
-        step = spread * np.cbrt(1 / np.maximum(data.n, 1))
-
-        def far(center: np.ndarray, scale: np.ndarray) -> np.ndarray:
-            return np.asarray(np.abs(x - center) > self.beyond * scale)
-
-        def share_of(center: np.ndarray, scale: np.ndarray) -> np.ndarray:
-            return mean_used(far(center, scale), data.used, complete=data.complete)
-
-        by_center = _slope(share_of(median + step, spread), share_of(median - step, spread), step)
-        by_spread = _slope(share_of(median, spread + step), share_of(median, spread - step), step)
-        share = np.where(mad > 0, share_of(median, spread), np.nan)
-        psi = (
-            far(median, spread) - share + _pull(by_center, of_median) + _pull(by_spread, of_spread)
-        )
-        return share, np.where(data.used, psi, np.nan)
-
-
-def _median(x: np.ndarray, data: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """The median of each cell, and the influence of each value."""
-    ordered = np.sort(x, axis=0)
-    median = quantile_at(ordered, data.n, 0.5)
-    below = np.asarray(x <= median, float)
-    share = mean_used(below, data.used, complete=data.complete)
-    return median, sparsity(ordered, data.n, 0.5) * (share - below)
-
-
-def _mad(
-    x: np.ndarray, median: np.ndarray, of_median: np.ndarray, data: Sample
-) -> tuple[np.ndarray, np.ndarray]:
-    """The median absolute deviation, and the influence of each value."""
-    mad, of_mad = _median(np.abs(x - median), data)
-    step = mad * np.cbrt(1 / np.maximum(data.n, 1))
-    further, nearer = (_median(np.abs(x - median - by), data)[0] for by in (step, -step))
-    return mad, of_mad + _pull(_slope(further, nearer, step), of_median)
-
-
-def _slope(above: np.ndarray, below: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Central difference quotient; 0 for a step of 0."""
-    return np.where(step > 0, (above - below) / (2 * np.where(step > 0, step, 1.0)), 0.0)
-
-
-def _pull(slope: np.ndarray, influence: np.ndarray) -> np.ndarray:
-    """The product; 0 if the slope is 0, also for infinite influences."""
-    return np.where(slope == 0, 0.0, slope * influence)

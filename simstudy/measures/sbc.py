@@ -68,16 +68,13 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
         formula=Formula("chi-square p-value of uniform ranks", "none: it is not an estimate"),
         reads=(rank,),
         n_draws=int(n_draws),
+        needs_independence="ranks are compared with those of independent replicates",
     )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _RankUniformity(Measure):
     n_draws: int
-
-    @property
-    def needs_independence(self) -> str:
-        return "ranks are compared with those of independent replicates"
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         del level  # there is no interval

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy import Study, grid
 from simstudy.errors import StudyError
-from simstudy.measures import bias, exaggeration, model_se, relative_bias, type_s_rate
+from simstudy.measures import bias, model_se, relative_bias
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,13 @@ class Trial:
         b = self.effect + streams("data").normal(size=(n_rep, 2))
         se = np.ones(n_rep) if self.effect else -np.ones(n_rep)
         theta = np.array([[self.effect, 1.0]])
-        return {"b": b, "se": se, "theta": theta, "flag": np.abs(b) > 1}
+        return {"b": b, "se": se, "theta": theta}
 
 
 MEASURES = [
     bias("b", "effect"),
     relative_bias("b", "effect"),
     relative_bias("b", "theta", name="by_term"),
-    exaggeration("b", "effect", significant="flag"),
-    type_s_rate("b", "effect", significant="flag"),
     model_se("se"),
 ]
 

@@ -1,18 +1,12 @@
-"""Is every MCSE the standard deviation of its measure? `python -m tests.measures.calibration`.
+"""Is every MCSE the standard deviation of its measure?
 
 Many studies of `N_REP` replicates each, with the study as an axis, so that one call measures all.
 Over studies, the mean MCSE is compared with the standard deviation of the estimates: a ratio of 1
 is right, 0.5 says that an error is reported at half its size.
-
-Student's t with 5 degrees of freedom needs another yardstick. The MCSE of a variance rests on
-fourth powers, and their own variance does not exist there: the standard deviation of variances
-over studies is ruled by the few studies with an extreme replicate, and so is hardly estimable.
-The interquartile range over studies is not, and `typical` is that in units of a standard
-deviation.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +23,6 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 DISTRIBUTIONS: dict[str, Draw] = {  # all with mean 0 and standard deviation 1
     "normal": lambda rng, size: rng.standard_normal(size),
-    "t5": lambda rng, size: rng.standard_t(5, size) / math.sqrt(5 / 3),
     "exponential": lambda rng, size: rng.standard_exponential(size) - 1,
 }
 
@@ -40,15 +33,10 @@ class Row(NamedTuple):
     measure: str
     mean_mcse: float
     sd: float
-    typical: float
 
     @property
     def ratio(self) -> float:
         return self.mean_mcse / self.sd
-
-    @property
-    def typical_ratio(self) -> float:
-        return self.mean_mcse / self.typical
 
 
 def every_measure() -> dict[str, m.Measure]:
@@ -81,14 +69,11 @@ def every_measure() -> dict[str, m.Measure]:
         m.rejection_rate(
             p_value="p", alpha=(0.1, 0.5), given="null_is_true", name="type_1_error_at"
         ),
-        m.type_s_rate(x, TRUTH, significant="reject"),
-        m.exaggeration(x, TRUTH, significant="reject"),
         m.convergence_rate("fragile"),
         m.mean("fragile"),
         m.run_time("se"),
         m.median(x),
         m.quantile(x, 0.9),
-        m.outlier_rate(x, beyond=2.0),
         m.correlation(x, "other"),
         m.specificity("fragile_reject", effect="null_is_false"),
     ]
@@ -118,15 +103,11 @@ def columns(draw: Draw, rng: np.random.Generator, n_rep: int, n_studies: int) ->
     }
 
 
-def both_methods(data: m.Columns) -> m.Columns:
-    """The two methods' estimates on one axis, before the axis of studies."""
-    return {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
-
-
 def results(data: m.Columns) -> dict[str, m.Estimates]:
     """Every measure, and the comparisons of two methods."""
     found = {name: measure.estimate(data) for name, measure in every_measure().items()}
-    pair, spread = both_methods(data), m.empirical_se("estimate")
+    pair = {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
+    spread = m.empirical_se("estimate")
     gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
     found["relative_precision"] = gain.map(lambda part: part[1])
     for scale in ("difference", "ratio"):
@@ -141,8 +122,8 @@ def studies(
     """Estimates and MCSEs of each measure, over studies."""
     rng = np.random.default_rng(seed)
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-    for size in _chunks(n_studies):
-        data = columns(DISTRIBUTIONS[name], rng, N_REP, size)
+    for start in range(0, n_studies, CHUNK):
+        data = columns(DISTRIBUTIONS[name], rng, N_REP, min(CHUNK, n_studies - start))
         for key, result in measure(data).items():
             found.setdefault(key, []).append((result.estimate, result.mcse))
     return {
@@ -163,44 +144,12 @@ def calibration(name: str, n_studies: int, *, seed: int = 1) -> list[Row]:
 
 
 def row(label: str, estimates: np.ndarray, mcse: np.ndarray) -> Row:
-    quartiles = np.quantile(estimates, (0.25, 0.75))
-    typical = float(quartiles[1] - quartiles[0]) / (2 * special.ndtri(0.75))
-    return Row(label, float(mcse.mean()), float(estimates.std(ddof=1)), typical)
+    return Row(label, float(mcse.mean()), float(estimates.std(ddof=1)))
 
 
-def studies_for(gate: float, comparisons: int, *, spread: float) -> int:
+def studies_for(gate: float, comparisons: int) -> int:
     """Studies for which chance moves a right ratio past `gate` with probability 1e-5 in each row.
 
-    `spread` times 1/sqrt(S) is the relative standard deviation of the yardstick over S studies of
-    normal estimates: `OF_SD` for their standard deviation, `OF_TYPICAL` for `typical`.
+    The standard deviation of normal estimates over S studies has the relative error 1/sqrt(2 S).
     """
-    return math.ceil((critical_z(comparisons) * spread / gate) ** 2)
-
-
-OF_SD = math.sqrt(1 / 2)
-# Var(IQR) = (2 p (1 - p) - 2 p p)/f^2/S at p = 1/4, with f the normal density at the quartile.
-_QUARTILE = special.ndtri(0.75)
-_DENSITY = math.exp(-(_QUARTILE**2) / 2) / math.sqrt(2 * math.pi)
-OF_TYPICAL = 0.5 / _DENSITY / (2 * _QUARTILE)
-
-
-def _chunks(total: int) -> Iterator[int]:
-    for start in range(0, total, CHUNK):
-        yield min(CHUNK, total - start)
-
-
-def table(n_studies: int) -> str:
-    """All distributions side by side: mean MCSE over standard deviation, and over `typical`."""
-    by_name = {name: calibration(name, n_studies) for name in DISTRIBUTIONS}
-    head = f"{'measure':34s}" + "".join(f"{name:>20s}" for name in by_name)
-    lines = [
-        f"{rows[0].measure:34s}"
-        + "".join(f"{row.ratio:12.3f} {row.typical_ratio:7.3f}" for row in rows)
-        for rows in zip(*by_name.values(), strict=True)
-    ]
-    return "\n".join([head, *lines])
-
-
-if __name__ == "__main__":
-    print(f"Mean MCSE over sd, and over typical sd; {N_REP} replicates, 2000 studies")
-    print(table(2000))
+    return math.ceil((critical_z(comparisons) / gate) ** 2 / 2)

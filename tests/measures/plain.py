@@ -159,41 +159,10 @@ def correlation(x, y):
     return r, error_of_mean([z * w - r * (z * z + w * w) / 2 for z, w in pairs])[1]
 
 
-def outlier_rate(x, beyond):
-    """With the influence of median and MAD on the threshold, by differences."""
-    n, center = len(x), _at(x)(0.5)
-    mad = _at([abs(v - center) for v in x])(0.5)
-    of_center = _influence_of_median(x)
-    of_distance = _influence_of_median([abs(v - center) for v in x])
-
-    def share_of(at, spread):
-        return mean_of([float(abs(v - at) > beyond * spread) for v in x])
-
-    spread, step = 1.4826 * mad, mad * n ** (-1 / 3)
-    turned = _at([abs(v - center - step) for v in x])(0.5)
-    turned = (turned - _at([abs(v - center + step) for v in x])(0.5)) / (2 * step)
-    h = 1.4826 * step
-    by_center = (share_of(center + h, spread) - share_of(center - h, spread)) / (2 * h)
-    by_spread = (share_of(center, spread + h) - share_of(center, spread - h)) / (2 * h)
-    p = share_of(center, spread)
-    psi = [
-        (abs(v - center) > beyond * spread)
-        - p
-        + by_center * c
-        + by_spread * 1.4826 * (d + turned * c)
-        for v, c, d in zip(x, of_center, of_distance, strict=True)
-    ]
-    return p, math.sqrt(math.fsum(v * v for v in psi)) / n
-
-
 def quantile(x, p):
     """Sparsity from the slope of the quantile function against normal scores."""
     value, psi = _at(x)(p), _influence_of_quantile(x, p)
     return value, error_of_mean(psi)[1]
-
-
-def _influence_of_median(x):
-    return _influence_of_quantile(x, 0.5)
 
 
 def _influence_of_quantile(x, p):

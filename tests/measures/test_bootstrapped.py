@@ -9,7 +9,6 @@ from simstudy import Study
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.streams import generator
-from tests.measures import calibration as c
 from tests.support import INLINE
 
 N_BOOT = 200
@@ -40,19 +39,6 @@ def test_the_error_is_the_spread_over_resampled_rows(x):
     np.testing.assert_array_equal(found.estimate, x.mean(axis=0))
     np.testing.assert_allclose(found.mcse, np.std(means, axis=0, ddof=1), rtol=1e-12)
     np.testing.assert_array_equal(found.n_rep, 60)
-
-
-def test_the_error_is_calibrated():
-    """Over studies, the mean MCSE is the spread of the estimates, less the (n - 1)/n of resamples.
-
-    A share of 1/n is lost, since resamples have the divisor n: far below the gate.
-    """
-    gate, n = 0.1, 100
-    n_studies = c.studies_for(gate, 1, spread=c.OF_SD)
-    data = {"x": np.random.default_rng(2).standard_normal((n, n_studies))}
-    found = m.bootstrapped(lambda x: np.log(x.std(axis=0)), name="log_sd", n_boot=N_BOOT)
-    estimates = found.estimate(data)
-    assert abs(c.row("log_sd", estimates.estimate, estimates.mcse).ratio - 1) < gate
 
 
 def test_each_cell_has_the_replicates_that_did_not_fail_in_it(x):

@@ -13,7 +13,6 @@ COLUMNS = {
     "se": RNG.uniform(0.5, 1.5, size=(N, 2)),
     "p": RNG.uniform(size=(N, 2)),
     "truth": RNG.normal(size=N),
-    "kind": RNG.choice(["one", "two"], size=N).astype(object),
     "good": RNG.random(N) < 0.6,
 }
 COLUMNS["b"][::17] = np.nan
@@ -32,9 +31,7 @@ MEASURES = [
     of.rejection_rate(p_value="p", alpha=0.3),
     of.quantile("b", 0.3),
     of.median_bias("b", "truth"),
-    of.outlier_rate("b"),
     of.correlation("b", "se"),
-    of.level_share("kind", "one"),
 ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
-from simstudy.measures.core import OWN, standard_error
+from simstudy.measures.core import OWN
 from tests.measures.test_identities import CASES
 from tests.support import ROOT
 
@@ -31,10 +31,8 @@ MEASURES = {
         m.coverage(estimate=X, se="se", truth=TRUTH, df=4.0),
     ],
     "empirical_se": [m.empirical_se(X)],
-    "exaggeration": [m.exaggeration(X, TRUTH, significant="reject")],
     "interval_score": [m.interval_score("lower", "upper", TRUTH)],
     "interval_width": [m.interval_width("lower", "upper")],
-    "level_share": [m.level_share("reject", 1.0), m.level_share("reject", 1.0, given="given")],
     "mae": [m.mae(X, TRUTH)],
     "mean": [m.mean(X), m.mean("reject"), m.mean(X, given="given")],
     "median": [m.median(X)],
@@ -42,7 +40,6 @@ MEASURES = {
     "model_se": [m.model_se("se")],
     "mse": [m.mse(X, TRUTH)],
     "non_rejection_rate": [m.non_rejection_rate("reject", given="given")],
-    "outlier_rate": [m.outlier_rate(X, beyond=1.5), m.outlier_rate(X)],
     "power": [
         m.power("reject"),
         m.power("reject", given="given"),
@@ -73,7 +70,6 @@ MEASURES = {
         m.tail_miss("lower", "upper", TRUTH, side="above"),
     ],
     "type_1_error": [m.type_1_error("reject", given="given")],
-    "type_s_rate": [m.type_s_rate(X, TRUTH, significant="reject")],
     "variance": [m.variance(X)],
     "weighted_mean": [
         m.weighted_mean(X, weight="se"),
@@ -87,10 +83,8 @@ RESAMPLED = {"bootstrapped"}
 """Whose errors come from resamples, and not from an influence of each replicate."""
 NO_ERROR = {"rank_check"}
 """p-values, which have no Monte Carlo error: `test_sbc.py` has their contract."""
-ADJUSTED = {"controlled"}
-"""Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
-    "all_methods", "centred", "control", "given", "paired",
+    "all_methods", "centred", "given", "paired",
     "paired_methods", "ratio", "unpaired", "variance_of", "wilson",
 }  # fmt: skip
 """Functions of the package that make no measure of replicates."""
@@ -103,7 +97,7 @@ EPS = np.finfo(float).eps
 
 def test_every_measure_is_here():
     functions = {name for name in m.__all__ if inspect.isfunction(getattr(m, name))}
-    assert functions - NO_MEASURES - RESAMPLED - ADJUSTED - NO_ERROR == set(MEASURES)
+    assert functions - NO_MEASURES - RESAMPLED - NO_ERROR == set(MEASURES)
 
 
 def drawn(n_rep: int = 200) -> dict[str, np.ndarray]:
@@ -137,7 +131,6 @@ def test_influence_has_mean_zero_and_its_spread_is_the_error(measure):
         varies = (estimate > 0) & (estimate < 1)
         assert (mcse[~varies] > 0).all()
         mcse = np.where(varies, mcse, 0.0)
-    np.testing.assert_allclose(mcse, standard_error(found, ddof=measure.ddof), rtol=1e-12)
     n = len(columns["x"])
     np.testing.assert_allclose(
         mcse, np.sqrt(np.nansum(found.psi**2, axis=0) / (n - measure.ddof) / n), rtol=1e-12
@@ -241,7 +234,7 @@ def test_the_table_of_the_package_has_every_name_once():
 def test_every_measure_is_in_the_table_of_the_page():
     lines = (PAGE + REFERENCE).splitlines()
     table = "\n".join(line for line in lines if line.startswith("|"))
-    assert set(MEASURES) | RESAMPLED | ADJUSTED <= set(re.findall(r"`(\w+)`", table))
+    assert set(MEASURES) | RESAMPLED <= set(re.findall(r"`(\w+)`", table))
 
 
 @pytest.mark.parametrize("name", sorted(set(MEASURES) - set(SAME_AS)))

@@ -1,14 +1,17 @@
-"""Contrasts of methods and scenarios: identities, failures, and what pairing saves."""
+"""Contrasts of methods and scenarios: identities, failures, what pairing saves, references."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from simstudy import Study
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.contrasts import take_index
 from tests.measures import plain
+from tests.support import INLINE
 
 N_REP = 300
 
@@ -126,3 +129,34 @@ def test_two_ways_to_the_same_number_do_not_differ():
         assert [found.lower, found.upper] == pytest.approx([equal, equal], abs=1e-6)
     shifted = m.paired(m.mean("e"), one, {"e": one["e"] + 1e-6})
     assert float(shifted.estimate) == pytest.approx(-1e-6)
+
+
+# ---------------------------------------------------------------- the reference of a study
+@dataclass(frozen=True)
+class Two:
+    n_obs: int = 5
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n_obs))
+        return {"estimate": np.stack([np.median(x, axis=1), x.mean(axis=1)], axis=1)[..., None]}
+
+
+def study(**options):
+    axes = {"method": ("median", "mean"), "half": ("all",)}
+    measures = [m.relative_precision("estimate", **options)]
+    return Study("precise", [Two()], measures, axes=axes, block_size=100)
+
+
+def test_a_reference_is_found_by_its_label():
+    named = study(reference="mean", axis="method").run(200, **INLINE).summary
+    counted = study(reference=1).run(200, **INLINE).summary
+    np.testing.assert_allclose(named["estimate"], counted["estimate"], atol=1e-12)
+    assert named["estimate"][0] < 0
+    assert named["estimate"][1] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_name_that_no_method_has_is_refused_before_anything_is_drawn():
+    with pytest.raises(StudyError, match=r"reference='means' is not in the study.*mean"):
+        study(reference="means")
+    with pytest.raises(StudyError, match=r"axis='methods' is not in the study.*method"):
+        study(reference="mean", axis="methods")

@@ -131,7 +131,6 @@ def test_one_group_has_no_error():
         m.empirical_se("x", mcse="normal"),
         m.bias_eliminated_coverage("x", "lower", "upper", mcse="normal"),
         m.bootstrapped(lambda x: x.mean(axis=0), name="mine"),
-        m.controlled(m.mean("x"), m.control("lower", mean=0.0)),
     ],
 )
 def test_errors_of_independent_replicates_only_are_refused(measure):

@@ -65,10 +65,6 @@ def share_among(events, condition, *, event=True, inside=True):
     return plain.share([bool(e) == event for e, c in pairs if bool(c) == inside])
 
 
-def wrong_signs(x, reject):
-    return plain.share([v * -1.0 < 0 for v, r in zip(x, reject, strict=True) if r])
-
-
 Z_70 = stats.norm.ppf(0.85)  # of an interval at 70%
 LIMITS = ("lower", "upper")
 CASES = {
@@ -130,7 +126,6 @@ CASES = {
         m.specificity("reject", effect="given"), "reject given",
         partial(share_among, event=False, inside=False),
     ),
-    "outlier_rate": (m.outlier_rate("x", beyond=1.5), "x", lambda x: plain.outlier_rate(x, 1.5)),
     "miss_below": (
         m.tail_miss(*LIMITS, "truth", side="below"), "upper",
         lambda upper: plain.share([u < TRUTH for u in upper]),
@@ -163,14 +158,6 @@ CASES = {
     "proportion": (
         m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"), "p given",
         lambda p, given: share_among([v < 0.5 for v in p], given),
-    ),
-    "level_share": (
-        m.level_share("reject", 1.0, given="given"), "reject given", share_among,
-    ),
-    "type_s_rate": (m.type_s_rate("x", -1.0, significant="reject"), "x reject", wrong_signs),
-    "exaggeration": (
-        m.exaggeration("x", "truth", significant="reject"), "x reject",
-        lambda x, reject: plain.conditional_mean([abs(v / TRUTH) for v in x], reject),
     ),
     "mean": (m.mean("se"), "se", plain.error_of_mean),
     "mean, given": (m.mean("x", given="reject"), "x reject", plain.conditional_mean),

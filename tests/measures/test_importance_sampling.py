@@ -88,7 +88,8 @@ def test_that_test_catches_weights_that_are_wrong_by_little():
 
 
 def test_of_weights_that_suit_the_event_nothing_is_said():
-    assert (studies(1.0).warning == "").mean() > 0.99
+    warning = studies(1.0).warning
+    assert warning is None or (warning == "").mean() > 0.99
 
 
 # ---------------------------------------------------------------- diagnosis
@@ -99,17 +100,17 @@ def test_a_mean_where_the_law_asked_about_was_hardly_drawn_is_said():
     assert np.mean((found.lower < 0) & (found.upper > 0)) < 0.85, "the error is not to be believed"
     assert np.mean(["make up their spread" in said for said in found.warning]) > 0.8
     rate = m.weighted_proportion("hit", weight="w").estimate(columns)
-    assert (rate.warning == "").all(), "of shares where it was drawn nothing is said"
+    assert rate.warning is None, "of shares where it was drawn nothing is said"
     fewer = {name: column[:50] for name, column in columns.items()}
     tiny = m.weighted_mean("x", weight="w").estimate(fewer | {"w": np.full((50, 100), 1e-90)})
-    assert not any("make up" in said for said in tiny.warning)
+    assert "make up" not in str(tiny.warning)
 
 
 def test_weights_without_mean_1_are_said():
     columns = drawn(2000) | {"w": 1.3 * drawn(2000)["w"]}
     said = m.weighted_mean("y", weight="w").estimate(columns).warning
     assert all("standard errors from the 1 of likelihood ratios" in text for text in said)
-    assert (m.weighted_mean("y", weight="w").estimate(drawn(2000)).warning == "").all()
+    assert m.weighted_mean("y", weight="w").estimate(drawn(2000)).warning is None
 
 
 def test_an_event_that_nothing_carries_is_said_and_is_not_certain():

@@ -49,7 +49,7 @@ OF_CONSTANTS = [
     m.model_se("se"),
     m.interval_width("lower", "upper"),
     m.interval_score("lower", "upper", TRUTH),
-    m.exaggeration("x", TRUTH, significant="hit"),
+    m.mean("x", given="hit", name="mean_given"),
     m.weighted_mean("x", weight="hit", name="weighted_mean"),
 ]
 
@@ -189,6 +189,24 @@ def test_without_a_miss_the_upper_limit_of_a_score_is_not_known(n):
     truth = 2 * half + 40 * 2 * (density - half * 0.025)
     assert truth == pytest.approx(4.68, abs=0.01)
     assert covers(found, truth) > 0.78
+
+
+# ---------------------------------------------------------------- heavy tails
+@pytest.mark.parametrize("measure", [m.bias("x", truth=0.0), m.empirical_se("x")])
+def test_one_replicate_carries_the_error_without_a_variance_and_not_of_normal_values(measure):
+    """Chance of a normal sample: 1000 P(z^2 - 1 > sqrt(2 * 150)), about 0.02, for spreads."""
+    values = np.random.default_rng(1).pareto(1.5, (1000, N_STUDIES)), normals(1000)
+    heavy, light = (np.ravel(measure.estimate({"x": x}).warning) for x in values)
+    assert np.mean(["one replicate carries" in text for text in heavy]) > 0.5
+    assert np.mean(["one replicate carries" in str(text) for text in light]) <= 0.05
+
+
+def test_the_warning_names_the_share_of_the_replicate():
+    x = np.zeros(1000)
+    x[:2] = [300.0, -100.0]
+    found = m.bias("x", truth=0.0).estimate({"x": x})
+    share = (300 - 0.2) ** 2 / ((300 - 0.2) ** 2 + (100 + 0.2) ** 2 + 998 * 0.2**2)
+    assert f"one replicate carries {share:.0%} of the squared error" in str(found.warning)
 
 
 # ---------------------------------------------------------------- no false alarms

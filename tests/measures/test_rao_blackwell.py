@@ -7,6 +7,7 @@ from scipy import special
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import MeasureContext, bind
+from simstudy.measures.warnings import far_from_zero
 from tests.support import critical_z, replicates_to_catch
 
 N_STUDIES = replicates_to_catch(0.1, sd=np.sqrt(0.5))
@@ -76,18 +77,28 @@ def test_only_replicates_that_both_have_are_used_and_groups_are_those_of_the_stu
     np.testing.assert_allclose(found.variance_reduction, (raw.mcse / alone.mcse) ** 2, rtol=1e-12)
 
 
-def test_controls_of_an_expectation_are_compared_with_the_raw_measure():
-    columns = drawn(n_rep=2000, n_cells=1)
-    both = m.controlled(BY_CHANCE, m.control("given", mean=0.5)).estimate(columns)
-    raw = RAW.estimate(columns)
-    np.testing.assert_allclose(both.variance_reduction, (raw.mcse / both.mcse) ** 2, rtol=1e-12)
+RIGHT = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "exponential": lambda rng, size: rng.standard_exponential(size) - 1,
+    "rare": lambda rng, size: (rng.random(size) < 0.03) - 0.03,
+    "heavy": lambda rng, size: np.exp(1.5 * rng.standard_normal(size) - 1.125) - 1,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_means_are_not_doubted_and_wrong_ones_are(name):
+    values = RIGHT[name](np.random.default_rng(6), (1000, 4000))
+    assert not far_from_zero(values).any(), "one in a million"
+    if name != "heavy":  # whose spread nobody knows
+        off = 12 * values.std() / np.sqrt(1000)
+        assert (far_from_zero(values + off) > 0).mean() > 0.99
 
 
 def test_what_cannot_be_compared_is_refused():
     two = m.rejection_rate(p_value="p", alpha=(0.1, 0.5))
     with pytest.raises(DesignError, match="Give two measures with the same cells"):
         m.conditional(m.mean("p"), raw=two)
-    with pytest.raises(DesignError, match="has no influence of each replicate"):
+    with pytest.raises(DesignError, match="has no error by the influence of each replicate"):
         m.conditional(m.mean("p"), raw=m.bootstrapped(lambda hit: hit, name="mine"))
     with pytest.raises(StudyError, match="Return both columns with the same axes"):
         m.conditional(m.mean("p"), raw=m.power("hit")).estimate(
