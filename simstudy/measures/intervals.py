@@ -66,9 +66,7 @@ def student(estimate: Any, mcse: Any, df: Any, *, level: float) -> Interval:
     return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
 
 
-def of_difference(
-    first: Any, second: Any, of_first: Interval, of_second: Interval, correlation: Any = 0.0
-) -> Interval:
+def of_difference(first: Any, second: Any, of_first: Interval, of_second: Interval) -> Interval:
     """Limits of a difference from the limits of its two sides.
 
     Normal limits give the normal interval; Wilson's limits give Newcombe's interval.
@@ -79,8 +77,6 @@ def of_difference(
         The two estimates.
     of_first, of_second
         Limits of the two estimates, at the same level.
-    correlation
-        Correlation of the errors of the two estimates, in [-1, 1].
 
     References
     ----------
@@ -88,13 +84,8 @@ def of_difference(
     Statistics in Medicine 27, 1693-1702.
     """
     with np.errstate(invalid="ignore"):
-        down, up = (
-            np.sqrt(np.maximum(a * a - 2 * correlation * a * b + b * b, 0.0))
-            for a, b in (
-                (first - of_first.lower, of_second.upper - second),
-                (of_first.upper - first, second - of_second.lower),
-            )
-        )
+        down = np.hypot(first - of_first.lower, of_second.upper - second)
+        up = np.hypot(of_first.upper - first, second - of_second.lower)
     return Interval(np.asarray(first - second - down), np.asarray(first - second + up))
 
 
@@ -107,8 +98,10 @@ def of_ratio(
 
     Parameters
     ----------
-    first, second, of_first, of_second, correlation
+    first, second, of_first, of_second
         See `of_difference`.
+    correlation
+        Correlation of the errors of the two estimates, in [-1, 1].
 
     References
     ----------

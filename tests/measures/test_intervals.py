@@ -170,6 +170,17 @@ def test_ratios_of_normal_sides_have_fieller_intervals():
     assert unknown.upper == np.inf
 
 
+def test_a_difference_is_as_unknown_as_its_sides():
+    """Two order statistics of few replicates do not bound a high quantile."""
+    columns = {"x": uniforms(15)[:, 0]}
+    side = m.quantile("x", 0.99).estimate(columns)
+    assert side.upper == np.inf
+    for first, second in ((columns, columns), (columns, {"x": uniforms(5000)[:, 0]})):
+        found = m.unpaired(m.quantile("x", 0.99), first, second)
+        assert not np.isnan(found.lower)
+        assert found.upper == np.inf
+
+
 def test_a_share_within_a_condition_that_one_replicate_meets_has_no_error():
     """The one trial is no estimate of a spread: without a second there is a reason instead."""
     columns = {"r": np.array([True, False, True, False]), "e": np.arange(4) == 2}
