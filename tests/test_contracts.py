@@ -265,7 +265,7 @@ def drawn_again(folder, noise):
     """Publish a figure of a summary with some noise, and hold it against a second drawing."""
 
     def figure(result):
-        rows = result.summary.assign(estimate=lambda frame: frame.estimate + noise())
+        rows = result.select(method="t").assign(estimate=lambda frame: frame.estimate + noise())
         return measure_curves(rows, x="n_obs", y="bias")
 
     result = dataclasses.replace(mean_study(), figures={"bias": figure}).run(50, **INLINE)

@@ -1,4 +1,4 @@
-"""Columns of replicates: vectors, derived columns, and those that were read before."""
+"""Columns of replicates: vectors, derived columns, and the cache of columns that were read."""
 
 import pickle
 from dataclasses import dataclass

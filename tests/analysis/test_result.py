@@ -1,4 +1,4 @@
-"""A result: tidy frames and arrays of what was drawn, copies all, also of a run that goes on."""
+"""A result: frames and arrays of what was drawn, as copies, and of a run that is going on."""
 
 import gc
 from dataclasses import dataclass, replace
