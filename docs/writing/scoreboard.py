@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from simstudy.claims.table import format_intended, format_values, format_verdict
+from simstudy.claims.claim import format_intended, format_values, format_verdict
 from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,

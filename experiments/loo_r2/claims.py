@@ -29,7 +29,7 @@ from simstudy.claims import (
     decide,
     mc_margin,
 )
-from simstudy.claims.mc_tolerance import close_margin
+from simstudy.claims.verdict import close_margin
 from simstudy.documents.scenarios.leave_one_out import LEVEL, LeaveOneOut
 from simstudy.lazy import pd, special
 

@@ -99,7 +99,7 @@ def measures_by_cell(rows: StoredReplicates, measures: Sequence[Measure]) -> lis
         for each in rows.plan.scenarios
         for name in (*number_factors(each), *properties_in(each, read))
     }
-    later = rows.derived.names | (factors - rows.store.column_names())
+    later = rows.derived.keys() | (factors - rows.store.column_names())
     return [
         m
         for m in measures
@@ -154,13 +154,13 @@ class CellEstimates:
 
     def _columns(self, table: pa.Table) -> Columns:
         names, plan = names_read(self.measures), self.rows.plan.work_units
-        return columns_of(plan, table, names, available=self.rows.derived.known)
+        return columns_of(plan, table, names, available=self.rows.known)
 
     def _columns_of_one(self, key: str, table: pa.Table) -> Columns:
         try:
             return self._columns(table)
         except StudyError:  # drawn numbers that are not stored are drawn again
-            return self.rows.derived.columns(key, len(table), names_read(self.measures))
+            return self.rows.unit_columns(key, len(table), names_read(self.measures))
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.replicates import NOT_APPLIED, Replicates
+from simstudy.analysis.replicates import Replicates
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario, factors_in
@@ -76,7 +76,6 @@ def failure_frame(rows: Replicates) -> pd.DataFrame:
         | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         | {ERROR: at.text, "address": str(Address(key, at.rep))}
         for key, at in rows.messages(ERROR)
-        if at.text != NOT_APPLIED
     ]
     names = [*factor_names(rows.plan), "block", "rep", *rows.plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)

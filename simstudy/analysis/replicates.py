@@ -10,12 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simstudy.design.plan import (
-    Derived,
-    Plan,
-    base_scenario,
-    read_by,
-)
+from simstudy.design.plan import Derived, Plan, base_scenario, read_by
 from simstudy.engine.columns import derived_column, optional, scenario_columns
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError, nearest
@@ -36,7 +31,6 @@ from simstudy.store.provenance import Provenance
 
 CACHE_BYTES = 256 << 20  # many claims read the same columns
 NO_ROW = "no row"  # error of a method without a row for a data set
-NOT_APPLIED = "not applied"  # error of a method without any row in a cell
 
 
 @dataclass
@@ -60,9 +54,15 @@ class StoredReplicates:
     def provenance(self) -> Provenance:
         return self.store.provenance
 
-    @cached_property
-    def derived(self) -> DerivedColumns:
-        return DerivedColumns(self.plan.work_units, self.store)
+    @property
+    def derived(self) -> dict[str, Derived]:
+        """The derived columns that are not stored, in the order of computation."""
+        stored = self.plan.stored_derived
+        return {each.name: each for each in self.plan.derived if each.name not in stored}
+
+    def known(self) -> set[str]:
+        """The names of all available columns."""
+        return self.store.column_names() | self.derived.keys()
 
     @cached_property
     def any_failed(self) -> bool:
@@ -118,7 +118,7 @@ class StoredReplicates:
         return vars(self) | {"_recent": {}, "_n_bytes": 0}
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
-        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.unit_keys[key]]
+        each = [self.unit_columns(drawn, n, names) for drawn in self.plan.unit_keys[key]]
         if not self.plan.methods:
             return each[0]
         return {name: _stacked([columns[name] for columns in each]) for name in names}
@@ -148,14 +148,57 @@ class StoredReplicates:
         """The names of all columns except vectors."""
         stored = simulated_columns(self.store.schema_of(method).names)
         vectors = self.plan.rules.vectors
-        return [*(name for name in stored if name not in vectors), *self.derived.in_order]
+        return [*(name for name in stored if name not in vectors), *self.derived]
 
     def _objects(self, method: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
-        columns = self.derived.columns(method, n_rep, names, holes=True)
+        columns = self.unit_columns(method, n_rep, names, holes=True)
         return {
             name: _as_objects(column) if name in self.plan.rules.vectors else column
             for name, column in columns.items()
         }
+
+    # ---------------------------------------------------------------- columns of a work unit
+    def unit_columns(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Columns of a work unit, stored and derived: `(rep,)` or `(rep, *axes)`."""
+        plan = self.plan.work_units
+        constants = scenario_columns(plan, plan.keys[key], set(names) - self.known())
+        found = {
+            name: np.broadcast_to(value, (n_rep, *np.shape(value)))
+            for name, value in constants.items()
+        }
+        found |= self._derived_columns(key, n_rep, names)
+        stored = [name for name in names if name not in found]
+        if stored:
+            table = self.store.read(key, n_rep, stored_names(stored))
+            found |= columns_of(plan, table, stored, available=self.known, holes=holes)
+        return {name: found[name] for name in names}
+
+    def _derived_columns(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Columns that are derived on reading, with those that they are derived from."""
+        made: dict[str, np.ndarray] = {}
+        wanted = self.plan.inputs_of(names)
+        for derived in self.derived.values():
+            if derived.name in wanted:
+                blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep), made))
+                made[derived.name] = np.ascontiguousarray(np.concatenate(blocks))
+        return {name: values[:n_rep] for name, values in made.items()}
+
+    def _blocks(
+        self, key: str, derived: Derived, n_blocks: int, made: Mapping[str, np.ndarray]
+    ) -> Iterator[np.ndarray]:
+        """A derived column's values, computed block by block."""
+        plan, size = self.plan.work_units, self.plan.block_size
+        scenario, read = plan.keys[key], set(read_by(derived.function))
+        known = scenario_arguments(base_scenario(scenario)).keys() | made.keys()
+        absent = optional(derived) - self.store.column_names()
+        names = sorted(read - known - absent)
+        table = self.store.read(key, n_blocks * size, stored_names(names))
+        for start in range(0, n_blocks * size, size):
+            columns = columns_of(plan, table.slice(start, size), [*names, ERROR])
+            columns |= {name: made[name][start : start + size] for name in read & made.keys()}
+            yield derived_column(plan, derived, scenario, columns)
 
 
 def _as_objects(vectors: np.ndarray) -> np.ndarray:
@@ -178,88 +221,6 @@ def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
 
 
-@dataclass
-class DerivedColumns:
-    """Derived columns of stored blocks, computed on demand.
-
-    The columns of the last scenario are kept in memory.
-
-    Parameters
-    ----------
-    plan
-        The plan of work units: one per scenario and method.
-    """
-
-    plan: Plan
-    store: Store
-    _key: str = ""
-    _made: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
-
-    @property
-    def in_order(self) -> list[str]:
-        """The derived columns that are not stored, in the order of computation."""
-        return [d.name for d in self.plan.derived if d.name not in self.plan.stored_derived]
-
-    @property
-    def names(self) -> set[str]:
-        return set(self.in_order)
-
-    def columns(
-        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
-    ) -> dict[str, np.ndarray]:
-        """Columns of a work unit, stored and derived: `(rep,)` or `(rep, *axes)`."""
-        later = self.names
-        wanted = [name for name in names if name in later]
-        given = {
-            name: np.broadcast_to(value, (n_rep, *np.shape(value)))
-            for name, value in self._constants(key, names).items()
-        }
-        stored = [name for name in names if name not in later and name not in given]
-        read = self._read(key, n_rep, stored, holes=holes)
-        made = {name: self._derived(key, n_rep, name) for name in wanted}
-        return {name: (read | made | given)[name] for name in names}
-
-    def _constants(self, key: str, names: Sequence[str]) -> dict[str, float | np.ndarray]:
-        """The factors and properties among some names that no column has."""
-        return scenario_columns(self.plan, self.plan.keys[key], set(names) - self.known())
-
-    def _read(
-        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool
-    ) -> dict[str, np.ndarray]:
-        if not names:
-            return {}
-        table = self.store.read(key, n_rep, stored_names(names))
-        return columns_of(self.plan, table, names, available=self.known, holes=holes)
-
-    def known(self) -> set[str]:
-        """The names of all available columns."""
-        return self.store.column_names() | self.names
-
-    def _derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
-        """A derived column of a scenario."""
-        if key != self._key:
-            self._key, self._made = key, {}
-        if name not in self._made or len(self._made[name]) < n_rep:
-            derived = next(each for each in self.plan.derived if each.name == name)
-            blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep)))
-            self._made[name] = np.ascontiguousarray(np.concatenate(blocks))
-        return self._made[name][:n_rep]
-
-    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[np.ndarray]:
-        """A column's values, computed block by block."""
-        size, scenario = self.plan.block_size, self.plan.keys[key]
-        read = set(read_by(derived.function))
-        known = scenario_arguments(base_scenario(scenario)).keys() | self.names
-        absent = optional(derived) - self.store.column_names()
-        names = sorted(read - known - absent)
-        table = self.store.read(key, n_blocks * size, stored_names(names))
-        made = {n: self._derived(key, n_blocks * size, n) for n in sorted(self.names & read)}
-        for start in range(0, n_blocks * size, size):
-            columns = columns_of(self.plan, table.slice(start, size), [*names, ERROR])
-            columns |= {name: values[start : start + size] for name, values in made.items()}
-            yield derived_column(self.plan, derived, scenario, columns)
-
-
 # ---------------------------------------------------------------- replicates of other software
 @dataclass
 class ReplicatesInMemory:
@@ -270,11 +231,14 @@ class ReplicatesInMemory:
     given
         Columns `(rep,)` or `(rep, *axes)` by scenario key, NaN in failed cells; `error` is a text,
         or None.
+    not_applied
+        Labels of the first axis without any row, by scenario key.
     """
 
     plan: Plan
     given: Mapping[str, Mapping[str, np.ndarray]]
     provenance: Provenance
+    not_applied: Mapping[str, Sequence[str]]
     store: None = None
 
     @cached_property
@@ -294,8 +258,7 @@ class ReplicatesInMemory:
             name: np.broadcast_to(value, (shape[0], *np.shape(value))) for name, value in numbers
         }
         known |= {ERROR: np.full(shape, None), **self.given[key]}
-        has_failed = has_text(known[ERROR]) & (known[ERROR] != NOT_APPLIED)
-        known[CONVERGED] = np.where(has_failed, np.nan, 1.0)
+        known[CONVERGED] = np.where(has_text(known[ERROR]), np.nan, 1.0)
         for name in names:
             if name not in known:
                 raise StudyError(f"a measure reads column {name!r}; {nearest(name, known)}")
@@ -309,17 +272,6 @@ class ReplicatesInMemory:
         for key, columns in self.given.items():
             if kind in columns:
                 yield from ((key, at) for at in messages_in(columns[kind]))
-
-    @cached_property
-    def not_applied(self) -> dict[str, tuple[str, ...]]:
-        """Labels of the first axis without any row, by scenario key."""
-        found = {}
-        for key, columns in self.given.items():
-            absent = (columns.get(ERROR, np.array(None)) == NOT_APPLIED).all(axis=0)
-            if np.any(absent):
-                labels = next(iter(self.plan.axes.values()))
-                found[key] = tuple(labels[at] for at in np.flatnonzero(absent))
-        return found
 
 
 Replicates = StoredReplicates | ReplicatesInMemory
@@ -337,8 +289,13 @@ def replicates_of_cells(
         For each scenario a frame with `rep` (from 0), the axes and the columns, `error` among them.
         A row that is missing is a failure; a label without any row was not applied.
     """
-    given = {key: _columns_of_rows(plan, rows) for key, rows in zip(plan.keys, cells, strict=True)}
-    return ReplicatesInMemory(plan, given, provenance)
+    given, not_applied = {}, {}
+    for key, rows in zip(plan.keys, cells, strict=True):
+        given[key] = _columns_of_rows(plan, rows)
+        for axis, labels in plan.axes.items():
+            applied = set(rows[axis])
+            not_applied[key] = [label for label in labels if label not in applied]
+    return ReplicatesInMemory(plan, given, provenance, not_applied)
 
 
 def _columns_of_rows(plan: Plan, rows: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -354,7 +311,7 @@ def _columns_of_rows(plan: Plan, rows: pd.DataFrame) -> dict[str, np.ndarray]:
     columns = {str(name): _filled(rows[name], at, has_row) for name in names}
     why = columns.pop(ERROR, np.full(shape, None))
     why[~has_row] = NO_ROW
-    why[np.broadcast_to(~has_row.any(axis=0), shape)] = NOT_APPLIED
+    why[np.broadcast_to(~has_row.any(axis=0), shape)] = None  # not applied
     return columns | ({ERROR: why} if has_text(why).any() else {})
 
 

@@ -1,7 +1,4 @@
-"""The result of a run, read from its store.
-
-Heavy imports are deferred: a run that has nothing to do needs none of them.
-"""
+"""The result of a run, read from its store."""
 
 from __future__ import annotations
 
@@ -11,11 +8,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.estimates import Estimator, Prepare, Target
+from simstudy.analysis.frames import failure_frame, replicate_frame, run_time, warning_counts
+from simstudy.analysis.replicates import Replicates
 from simstudy.analysis.summary import (
+    Comparisons,
     factor_names,
     factor_rows,
     format_doubts,
@@ -26,27 +27,25 @@ from simstudy.analysis.summary import (
     summarize,
     warned_measures,
 )
+from simstudy.claims.claim import Claim, check_claims
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_in
+from simstudy.design.plan import Plan
 from simstudy.design.reprs import format_names, from_to, shown
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
 from simstudy.lazy import pd
+from simstudy.measures import Estimates, Measure, MeasureContext, all_methods, convergence_rate
+from simstudy.measures.contrasts import Scale
+from simstudy.measures.core import bind
+from simstudy.remote import Place
 from simstudy.store.arrow_schema import CONVERGED, ERROR, SCENARIO
+from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES
+from simstudy.store.provenance import Provenance
+from simstudy.store.run_records import BlockTimings, RunRecord, Times, read_records
 from simstudy.store.runs import study_folder
-
-if TYPE_CHECKING:
-    from simstudy.analysis.estimates import Estimator, Prepare, Target
-    from simstudy.analysis.replicates import Replicates
-    from simstudy.claims import Claim
-    from simstudy.measures import Estimates, Measure, MeasureContext
-    from simstudy.measures.contrasts import Scale
-    from simstudy.remote import Place
-    from simstudy.store.blocks import Store
-    from simstudy.store.provenance import Provenance
-    from simstudy.store.run_records import BlockTimings, RunRecord, Times
-    from simstudy.tables.table import Table
+from simstudy.tables.summary import MAX_TABLE_ROWS, format_head, summary_table
+from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
 MakesTable = Callable[["Result"], "Table"]
@@ -56,8 +55,6 @@ SUMMARY = "summary"  # the table that every study has
 
 def measure_context(plan: Plan) -> MeasureContext:
     """Facts about a study that its measures may need."""
-    from simstudy.measures import MeasureContext
-
     return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
 
 
@@ -119,9 +116,6 @@ class ResultParts:
     @cached_property
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate if any replicate failed."""
-        from simstudy.measures import convergence_rate
-        from simstudy.measures.core import bind
-
         names, rate = {measure.name for measure in self.declared}, convergence_rate()
         if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
@@ -129,9 +123,6 @@ class ResultParts:
 
     def measure(self, name: str | Measure) -> Measure:
         """The measure with this name; a measure for the axes and the seed of the study."""
-        from simstudy.measures import Measure
-        from simstudy.measures.core import bind
-
         if isinstance(name, Measure):
             return bind(name, measure_context(self.plan))
         known = {measure.name: measure for measure in self.measures}
@@ -155,8 +146,6 @@ class ResultParts:
 
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         """The estimator for some measures."""
-        from simstudy.analysis.estimates import Estimator
-
         return Estimator(self.replicates, measures, prepare, self.level)
 
     # ---------------------------------------------------------------- where replicates come from
@@ -190,8 +179,6 @@ class ResultParts:
 
     @property
     def _record(self) -> RunRecord | None:
-        from simstudy.store.run_records import read_records
-
         if self.folder is None or self.replicates.store is None:
             return None
         return read_records(study_folder(self.folder) / REPLICATES, self.provenance)
@@ -276,8 +263,6 @@ class Result:
 
     def __repr__(self) -> str:
         """The study, and the first rows of the summary, rounded to their errors."""
-        from simstudy.tables.summary import MAX_TABLE_ROWS, format_head
-
         try:
             rows = self._frame("summary").head(MAX_TABLE_ROWS)
         except SimstudyError:  # `summary` raises it again; a `repr` must not
@@ -286,8 +271,6 @@ class Result:
         return self._short_repr() + head
 
     def _table_of(self, summary: pd.DataFrame, axis: str | None = None) -> Table:
-        from simstudy.tables.summary import summary_table
-
         labels = self.details.value_labels, self.details.labels
         return summary_table(summary, self._name, *labels, axis=axis)
 
@@ -332,27 +315,9 @@ class Result:
         return factor_rows(self.plan, self.plan.scenarios)
 
     def _make_summary(self) -> pd.DataFrame:
-        rows = summarize(
-            self.plan,
-            self.details.measures,
-            self.details.estimator(self.details.measures),
-            {target.measure for target in self.details.targets},
-        )
-        return self._applied(rows)
-
-    def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows without those of methods in cells where they were not applied."""
-        not_applied = self.details.replicates.not_applied
-        if not not_applied:
-            return rows
-        names, axis = factor_names(self.plan), next(iter(self.plan.axes))
-        absent = {
-            (*factors_in(self.plan, self.plan.keys[key]).values(), label)
-            for key, labels in not_applied.items()
-            for label in labels
-        }
-        cells = rows[[*names, axis]].itertuples(index=False, name=None)
-        return rows[[cell not in absent for cell in cells]].reset_index(drop=True)
+        measures, targets = self.details.measures, self.details.targets
+        estimator = self.details.estimator(measures)
+        return summarize(self.plan, measures, estimator, {each.measure for each in targets})
 
     def select(self, measure: str | Sequence[str] | None = None, **factors: Any) -> pd.DataFrame:
         """Select rows of the summary.
@@ -432,17 +397,13 @@ class Result:
         return self._frame("summary_all_methods").copy()
 
     def _make_summary_all_methods(self) -> pd.DataFrame:
-        from simstudy.measures import all_methods
-
         if not self.plan.axes:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
         axis = self.plan.methods_axis or "method"
         place = list(self.plan.axes).index(axis) if axis in self.plan.axes else 0
         watch = functools.partial(all_methods, axis=place, failed_by=CONVERGED)
         declared = self.details.declared
-        return self._applied(
-            summarize(self.plan, declared, self.details.estimator(declared, watch))
-        )
+        return summarize(self.plan, declared, self.details.estimator(declared, watch))
 
     @property
     def seconds(self) -> pd.DataFrame:
@@ -457,8 +418,6 @@ class Result:
             used; what was drawn twice counts twice; the last half minute of a run that was killed,
             and blocks of earlier versions, were not timed.
         """
-        from simstudy.analysis.frames import run_time
-
         return run_time(self.plan, self.details.spent)
 
     def contrast(
@@ -508,12 +467,7 @@ class Result:
         >>> bool(gap["lower"].item() > 0)  # the permutation test rejects more often
         True
         """
-        from simstudy.analysis.comparisons import Comparisons
-
-        def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
-            return self.columns(scenario, *measure.reads)
-
-        compared = Comparisons(self.plan, read, self.details.level)
+        compared = Comparisons(self.plan, self.columns, self.details.level)
         rows = compared.rows(self.details.measure(measure), axis, first, second, scale)
         return rows_with(rows, factors)
 
@@ -522,8 +476,6 @@ class Result:
         return self._frame("claims").copy()
 
     def _make_claims(self) -> pd.DataFrame:
-        from simstudy.claims.table import check_claims
-
         return check_claims(self.details.claimed, self)
 
     @cached_property
@@ -563,8 +515,6 @@ class Result:
         LookupError
             If no scenario has these factors.
         """
-        from simstudy.analysis.frames import replicate_frame
-
         for scenario in scenarios:
             self._known_key(scenario)
         chosen = scenarios_with(self.plan, scenarios or self.plan.scenarios, factors)
@@ -718,8 +668,6 @@ class Result:
         return self._frame("failures").copy()
 
     def _make_failures(self) -> pd.DataFrame:
-        from simstudy.analysis.frames import failure_frame
-
         if not self.details.replicates.any_failed:
             return pd.DataFrame(columns=["address", ERROR])
         return failure_frame(self.details.replicates)
@@ -730,8 +678,6 @@ class Result:
         return self._frame("warnings").copy()
 
     def _make_warnings(self) -> pd.DataFrame:
-        from simstudy.analysis.frames import warning_counts
-
         return warning_counts(self.details.replicates)
 
     def _known_key(self, scenario: Scenario) -> str:

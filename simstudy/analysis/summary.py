@@ -1,4 +1,4 @@
-"""The summary, one row per scenario, cell and measure, and look-up by factors."""
+"""The summary, one row per scenario, cell and measure; contrasts; and look-up by factors."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import difflib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.analysis.estimates import Estimator
+from simstudy.analysis.estimates import Estimator, Undefined
 from simstudy.array_types import Bool
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in, shown_level
-from simstudy.errors import StudyError, in_one_line, nearest
+from simstudy.errors import StudyError, UndefinedError, in_one_line, nearest
 from simstudy.lazy import pd
-from simstudy.measures import Estimates, Measure
+from simstudy.measures import Columns, Estimates, Measure, paired, unpaired
+from simstudy.measures.contrasts import Scale, take_index
 from simstudy.measures.warnings import with_alike
+from simstudy.provenance.scenario_id import identity
 
 MEASURE, WARNING = "measure", "warning"
 OPTIONAL = tuple(Estimates._field_defaults)
 """Columns of a summary that only some measures have."""
 
 Estimate = Callable[[Scenario, Measure], Estimates]
+Compare = Callable[..., Estimates]  # `paired` or `unpaired`
 
 _LIMITS_END = Estimates._fields.index("upper") + 1
 _COUNTS = Estimates._fields[_LIMITS_END : -len(OPTIONAL)]
@@ -49,10 +53,12 @@ def summarize(
         numbers = estimates(scenario, measure)
         return with_alike(numbers) if measure.name in targets else numbers
 
+    not_applied, axis = estimates.rows.not_applied, next(iter(plan.axes), "")
     rows = [
         row
-        for scenario in plan.scenarios
+        for key, scenario in plan.keys.items()
         for row in _rows_of_scenario(plan, scenario, measures, estimate)
+        if row.get(axis) not in not_applied.get(key, ())
     ]
     own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
     names = [*factor_names(plan), *plan.axes, *own, MEASURE, *NUMBERS]
@@ -141,6 +147,126 @@ def _refuse_misspelt_exact(
             )
 
 
+# ---------------------------------------------------------------- contrasts
+@dataclass(frozen=True)
+class Comparisons:
+    """Paired and unpaired comparisons within a study.
+
+    Parameters
+    ----------
+    columns
+        From a scenario and names, columns of its replicates.
+    """
+
+    plan: Plan
+    columns: Callable[..., Columns]
+    level: float = 0.95
+
+    def rows(
+        self, measure: Measure, axis: str | None, first: Any, second: Any, scale: Scale
+    ) -> pd.DataFrame:
+        """Compare two positions on an axis, two levels of a factor, or two scenarios."""
+        if axis is None and all(map(is_dataclass, (first, second))):
+            return _frame(self._pair(measure, first, second, scale), [])
+        known = [*self.plan.axes, *factor_names(self.plan)]
+        if axis is None and len(self.plan.axes) == 1:
+            axis = known[0]
+        if axis is None:
+            raise StudyError(
+                f"contrast(first={first!r}, second={second!r}) does not say on which axis these "
+                f"are: add axis=..., one of {', '.join(known)}."
+            )
+        if axis not in known:
+            raise StudyError(
+                f"{self.plan.name} has no axis {axis!r} to compare along; {nearest(axis, known)}"
+            )
+        if axis in self.plan.axes:
+            return self._positions(measure, axis, str(first), str(second), scale)
+        return self._levels(measure, axis, first, second, scale)
+
+    def _positions(
+        self, measure: Measure, axis: str, first: str, second: str, scale: Scale
+    ) -> pd.DataFrame:
+        """Compare two positions on an axis in every scenario, on their common replicates."""
+        place = list(self.plan.axes).index(axis)
+        labels = self.plan.axes[axis]
+        at = [labels.index(_known(label, axis, labels)) for label in (first, second)]
+        others = {name: labels for name, labels in self.plan.axes.items() if name != axis}
+        rest = replace(self.plan, axes=others)
+        rows = []
+        for scenario in self.plan.scenarios:
+            columns = self.columns(scenario, *measure.reads)
+            sides = [take_index(columns, axis=place, index=i) for i in at]
+            named = factors_in(self.plan, scenario) | {"contrast": f"{first} against {second}"}
+            rows += [named | row for row in self._cells(paired, rest, measure, sides, scale)]
+        return _frame(rows, factor_names(self.plan))
+
+    def _levels(
+        self, measure: Measure, factor: str, first: Any, second: Any, scale: Scale
+    ) -> pd.DataFrame:
+        """Compare two levels of a factor in scenarios that are equal otherwise."""
+        levels: dict[Any, dict[str, Scenario]] = {}
+        for scenario in self.plan.scenarios:
+            factors = factors_in(self.plan, scenario)
+            alike = levels.setdefault(factors.pop(factor, None), {})
+            alike[repr(factors)] = scenario
+        sides = [levels[_known(level, factor, list(levels))] for level in (first, second)]
+        rows = []
+        for others in [each for each in sides[0] if each in sides[1]]:
+            one, other = (side[others] for side in sides)
+            named = factors_in(self.plan, one) | {"contrast": f"{first} against {second}"}
+            del named[factor]
+            rows += [row | named for row in self._pair(measure, one, other, scale)]
+        return _frame(rows, [name for name in factor_names(self.plan) if name != factor])
+
+    def _pair(
+        self, measure: Measure, first: Scenario, second: Scenario, scale: Scale
+    ) -> list[dict[str, Any]]:
+        """Compare two scenarios, paired if they share random numbers."""
+        common = self.plan.rules.common_random_numbers
+        shared = identity(first, without=common) == identity(second, without=common)
+        compare = paired if shared else unpaired
+        sides = [self.columns(scenario, *measure.reads) for scenario in (first, second)]
+        named = {"contrast": f"{identity(first)} against {identity(second)}", "paired": shared}
+        return [named | row for row in self._cells(compare, self.plan, measure, sides, scale)]
+
+    def _cells(
+        self, compare: Compare, plan: Plan, measure: Measure, sides: Sequence[Columns], scale: Scale
+    ) -> Iterator[dict[str, Any]]:
+        """A contrast of two sides by cell; NaN with the reason where it is undefined."""
+        columns = {
+            f"{at} {name}": side[name] for at, side in enumerate(sides) for name in measure.reads
+        }
+
+        def compute(both: Columns) -> Estimates:
+            first, second = ({name: both[f"{at} {name}"] for name in measure.reads} for at in "01")
+            return compare(measure, first, second, scale=scale, level=self.level)
+
+        numbers = Undefined(self.level, UndefinedError).estimate(measure, columns, compute)
+        return cell_rows(plan, measure, numbers._asdict())
+
+
+def _known(label: Any, axis: str, labels: Sequence[Any]) -> Any:
+    """A label of an axis or a level of a factor, as the study has it.
+
+    Raises
+    ------
+    StudyError
+        If there is none.
+    """
+    found = [known for known in labels if known == label]
+    if not found:
+        raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(str(label), map(str, labels))}")
+    return found[0]
+
+
+def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:
+    names = list(dict.fromkeys([*factors, *(name for row in rows for name in row)]))
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.fillna({WARNING: ""}) if WARNING in frame else frame
+
+
+# ---------------------------------------------------------------- overview and warnings
 def overview(summary: pd.DataFrame, measures: Sequence[Measure]) -> pd.DataFrame:
     """One row per measure of a summary.
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from simstudy.claims.claim import Claim, WrongValue
-from simstudy.claims.mc_tolerance import decide, mc_margin
-from simstudy.claims.verdict import DIFFERS, REPRODUCED, Finding
+from simstudy.claims.verdict import DIFFERS, REPRODUCED, Finding, decide, mc_margin
 from simstudy.lazy import pd
 
 
@@ -50,10 +49,8 @@ def statement(
     other = {"method": wrong} if isinstance(wrong, str) else dict(wrong)
     known = {"expected": DIFFERS, "scored": scored, **more}
     if other:
-        words_of_other = ", ".join(
-            v if isinstance(v, str) else f"{n} = {v}" for n, v in other.items()
-        )
-        wrong_value = WrongValue(words_of_other, partial(check, **{**right, **other}))
+        said = [v if isinstance(v, str) else f"{n} = {v}" for n, v in other.items()]
+        wrong_value = WrongValue(", ".join(said), partial(check, **{**right, **other}))
         known |= {"expected": REPRODUCED, "wrong_value": wrong_value} | more
     return Claim(words, words, source, partial(check, **right), True, **known)
 

@@ -11,21 +11,6 @@ from simstudy.design.reprs import format_factors, format_scenarios
 from simstudy.errors import DesignError, in_one_line, nearest
 from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash
 
-__all__ = [
-    "AnyScenario",
-    "Columns",
-    "Exact",
-    "Grid",
-    "PlainFactor",
-    "Scenario",
-    "ScenarioT",
-    "ZippedFactors",
-    "check_distinct",
-    "grid",
-    "scenario_key",
-    "zipped",
-]
-
 Columns = Mapping[str, np.ndarray]
 """Columns of a block, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
 
@@ -176,10 +161,9 @@ def grid(
     ]
     names = [name for link in crossed for name in link.names]
     _check_factors(scenario, names)
-    combinations = itertools.product(*(link.rows for link in crossed))
     made = [
         _scenario(scenario, dict(zip(names, itertools.chain(*rows), strict=True)))
-        for rows in combinations
+        for rows in itertools.product(*(link.rows for link in crossed))
     ]
     kept = made if where is None else list(filter(where, made))
     if not kept:

@@ -102,8 +102,7 @@ _known_parameters = lru_cache(_parameters)  # every block needs them
 
 def read_by(function: Callable[..., Any]) -> list[str]:
     """List the columns that a derived column reads: its parameters without `scenario`."""
-    names = [parameter.name for parameter in parameters_of(function)]
-    return [name for name in names if name != "scenario"]
+    return [each.name for each in parameters_of(function) if each.name != "scenario"]
 
 
 def base_scenario(drawn: AnyScenario) -> AnyScenario:
@@ -120,8 +119,7 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
     if isinstance(scenario, WorkUnit):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
-    values = ((field.name, level_of(scenario, field.name)) for field in fields(scenario))
-    return {name: shown_level(value) for name, value in values}
+    return {field.name: shown_level(level_of(scenario, field.name)) for field in fields(scenario)}
 
 
 def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
@@ -153,13 +151,6 @@ def properties_in(drawn: AnyScenario, names: Iterable[str]) -> set[str]:
     made = ((name, inspect.getattr_static(kind, name, None)) for name in wanted)
     plain = (property, cached_property, numbers.Real, np.ndarray, tuple, Mapping)
     return {name for name, how in made if isinstance(how, plain)}
-
-
-def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, float]:
-    """The numeric properties of a scenario among some names, which measures read too."""
-    behind = base_scenario(drawn)
-    values = {name: getattr(behind, name) for name in properties_in(drawn, names)}
-    return {name: float(v) for name, v in values.items() if isinstance(v, numbers.Real)}
 
 
 def shown_level(value: object) -> PlainFactor:

@@ -28,7 +28,7 @@ def format_factors(scenarios: Sequence[Any]) -> str:
     """Each factor with its values, in one line: "n1 = 20; n2 = 5, 20"."""
     kinds = dict.fromkeys(type(scenario) for scenario in scenarios)
     names = list(dict.fromkeys(field.name for kind in kinds for field in fields(kind)))
-    said = [f"{name} = {_format_values(_values(scenarios, name))}" for name in names]
+    said = [f"{name} = {_format_values(scenarios, name)}" for name in names]
     return "; ".join(_first(said, FACTORS, "factors"))
 
 
@@ -37,14 +37,11 @@ def format_names(names: Iterable[str]) -> str:
     return ", ".join(_first(list(names), 2 * VALUES, "")) or "none"
 
 
-def _values(scenarios: Sequence[Any], name: str) -> list[str]:
-    """The distinct values of a factor as texts, in order of appearance."""
+def _format_values(scenarios: Sequence[Any], name: str) -> str:
+    """The distinct values of a factor, in order of appearance."""
     there = (level_of(scenario, name) for scenario in scenarios if hasattr(scenario, name))
-    return list(dict.fromkeys(map(str, there)))
-
-
-def _format_values(values: list[str]) -> str:
-    return ", ".join(_first([_cut(value) for value in values], VALUES, "values"))
+    distinct = dict.fromkeys(map(str, there))
+    return ", ".join(_first([_cut(value) for value in distinct], VALUES, "values"))
 
 
 def _first(said: list[str], most: int, of_what: str) -> list[str]:

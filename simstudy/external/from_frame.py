@@ -18,21 +18,18 @@ from simstudy.analysis.result import Result, ResultParts
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, in_one_line, warn
-from simstudy.external.column_roles import (
+from simstudy.external.quantities import (
     DATA_SET,
     ColumnRoles,
+    Quantities,
     Truth,
+    cells_of,
     check_columns,
     check_present,
-    factor_names,
-    numbered_by_order,
-)
-from simstudy.external.quantities import (
-    Quantities,
-    cells_of,
-    check_labels,
     choose_measures,
+    factor_names,
     is_true,
+    numbered_by_order,
     quantities_of,
     repeated_rows,
 )
@@ -142,7 +139,8 @@ def from_frame(
         "method": method, "rep": rep, "truth": truth, "by": by or None, "df": df, "level": level,
         "reference": reference, "converged": converged,
     }  # fmt: skip
-    call, rows = _call(asked), _numbered(rows)
+    call = ", ".join(f"{role}={value!r}" for role, value in asked.items() if value is not None)
+    rows = _numbered(rows)
     if method is not None and not isinstance(method, str):
         rows, asked["method"] = _with_joined_column(rows, method)
     if method and not rep:
@@ -154,14 +152,12 @@ def from_frame(
     reads = [column for measure in own for column in measure.reads if column in rows]
     check_columns(rows, roles, reads)
     factors = factor_names([*roles.by, *filter(None, [roles.method])])
-    check_labels(rows, roles)
     methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
     declared, warnings = choose_measures(choice, roles, methods, rows)
     check_unique("measures", [measure.name for measure in declared])
     quantities = quantities_of(rows, roles, reads)
     axes = {factors[roles.method]: tuple(methods)} if roles.method else {}
-    names = [factors[column] for column in roles.by]
-    replicates = _replicates(rows, roles, quantities, name, names, axes)
+    replicates = _replicates(rows, roles, quantities, name, factors, axes)
     warnings = _warnings_of_rows(replicates, roles, methods) + warnings
     warnings += filter(None, [repeated_rows(rows, roles, quantities)])
     details = ResultParts(
@@ -170,19 +166,13 @@ def from_frame(
         figures=DefaultFigures(sorted(declared, key=lambda each: each.name in DRAWN_LAST)),
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(warnings=warnings),
-        repeat_command=call,
+        repeat_command=f"simstudy.from_frame(rows, {call})",
     )
     result = Result(details)
     write_unpublished(result)
     for text in warnings:
         warn(text, stacklevel=2)
     return result
-
-
-def _call(arguments: Mapping[str, Any]) -> str:
-    """The call that repeats the result, for reports."""
-    said = [f"{role}={value!r}" for role, value in arguments.items() if value is not None]
-    return f"simstudy.from_frame(rows, {', '.join(said)})"
 
 
 def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
@@ -217,7 +207,14 @@ def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
     1.0
     """
     by, rep, method = (_as_list(arguments.get(name)) for name in ("by", "rep", "method"))
-    rows = _read(path, [*by, *rep, *method], method)
+    columns = () if Path(path).suffix.lower() in BINARY else read_table(path, nrows=1, dtype=str)
+    labels = [*by, *rep, *method]  # words for nothing are levels in these
+    rows = read_table(
+        path,
+        dtype=dict.fromkeys(method, str) or None,
+        keep_default_na=False,
+        na_values={name: NOTHING if name in labels else EMPTY for name in columns},
+    )
     name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0])
     return from_frame(rows, **{"name": name, **arguments})
 
@@ -226,18 +223,6 @@ def _as_list(columns: Any) -> list[str]:
     """The names in an argument: one, several, or none where it is a number or a mapping."""
     names = columns if isinstance(columns, list | tuple) else [columns]
     return [name for name in names if isinstance(name, str)]
-
-
-def _read(path: Any, labels: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
-    """A file's rows; words for nothing are levels in columns of labels."""
-    is_binary = Path(path).suffix.lower() in BINARY
-    columns = () if is_binary else read_table(path, nrows=1, dtype=str)
-    return read_table(
-        path,
-        dtype=dict.fromkeys(methods, str) or None,
-        keep_default_na=False,
-        na_values={name: NOTHING if name in labels else EMPTY for name in columns},
-    )
 
 
 def _numbered(rows: Any) -> pd.DataFrame:
@@ -266,7 +251,7 @@ def _replicates(
     roles: ColumnRoles,
     quantities: Quantities,
     name: str,
-    factors: Sequence[str],
+    factors: Mapping[str, str],
     axes: Mapping[str, tuple[str, ...]],
 ) -> ReplicatesInMemory:
     """The quantities of each cell of the design as columns, with failures."""
@@ -277,8 +262,8 @@ def _replicates(
     rows[ERROR] = pd.Series(NO_ESTIMATE, rows.index, dtype=object).where(is_missing, None)
     if roles.converged:
         rows.loc[is_missing & ~is_true(frame, roles.converged), ERROR] = NOT_CONVERGED
-    labels, kind = [], make_dataclass("Cell", [(factor, Any) for factor in factors], frozen=True)
-    cells, scenarios = [], []
+    kind = make_dataclass("Cell", [(factors[column], Any) for column in roles.by], frozen=True)
+    cells, labels, scenarios = [], [], []
     for levels, part in cells_of(frame, roles.by):
         codes, sets = _data_sets(part, roles)
         cells.append(rows.loc[part.index].assign(**{REP: codes}))
@@ -295,9 +280,7 @@ def _replicates(
 
 def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.ndarray]:
     """The index of each row's data set, and the names of the data sets."""
-    if roles.rep is None:
-        return np.arange(len(rows)), np.arange(len(rows))
-    codes, names = pd.factorize(rows[roles.rep])
+    codes, names = pd.factorize(rows[roles.rep] if roles.rep else rows.index)
     labels = np.asarray(names)
     are_numbers = labels.dtype.kind in "biuf"
     return codes, labels if are_numbers else np.array([*map(str, labels)], dtype=object)

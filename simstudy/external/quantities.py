@@ -1,19 +1,231 @@
-"""The quantities that measures read, checked or computed from a table's columns."""
+"""The columns of a table: their roles, the quantities in them, and the measures they allow."""
 
 from __future__ import annotations
 
+import keyword
+import math
+import numbers
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simstudy import measures as of
+from simstudy.analysis.summary import MEASURE, NUMBERS, OPTIONAL
 from simstudy.array_types import Bool, Float
 from simstudy.errors import ConfigError, DesignError, in_one_line, nearest
-from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.lazy import pd, special
 from simstudy.measures import Measure
+from simstudy.store.arrow_schema import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
+OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # names of stored columns
+TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *OPTIONAL}
+"""Names that columns of summaries, replicates or failures have anyway."""
+LOWER, UPPER, REJECT, TRUTH = "lower_limit", "upper_limit", "reject", "truth"  # made of others
+
+Truth = float | str | Mapping[Any, float] | None
+"""A number, a column, a number for each level of `by`, or unknown."""
+
+
+@dataclass
+class ColumnRoles:
+    """The roles of a table's columns.
+
+    Parameters
+    ----------
+    estimate, se, lower, upper, p_value
+        Columns; None for what there is not.
+    df
+        Degrees of freedom of t intervals: a number or a column.
+    truth
+        The true value.
+    method, rep
+        Columns that tell methods, and data sets, apart.
+    by
+        Columns that tell the cells of the design apart.
+    level
+        Nominal coverage of the intervals; tests are at one less it.
+    reference
+        The method that others are compared with in precision; the first, if None.
+    converged
+        Column of truth values: a method failed where it is false.
+    """
+
+    estimate: str
+    se: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    p_value: str | None = None
+    df: float | str | None = None
+    truth: Truth = None
+    method: str | None = None
+    rep: str | None = None
+    by: Sequence[str] = ()
+    level: float = 0.95
+    reference: str | None = None
+    converged: str | None = None
+
+    def __post_init__(self) -> None:
+        self.by = [self.by] if isinstance(self.by, str) else list(self.by or ())
+        self.reference = None if self.reference is None else str(self.reference)
+        self.df, self.level = _number("df", self.df), _number("level", self.level)
+        if isinstance(self.truth, Mapping):
+            self.truth = {str(at): _number("truth", value) for at, value in self.truth.items()}
+        else:
+            self.truth = _number("truth", self.truth)
+        if not isinstance(self.level, float) or not 0 < self.level < 1:
+            raise ConfigError(f"level={self.level!r} is not allowed: give a coverage in (0, 1).")
+        roles = ("estimate", "se", "lower", "upper", "p_value", "truth", "df", "converged")
+        named: dict[str, str] = {}
+        for role in roles:
+            column = getattr(self, role)
+            if isinstance(column, list | tuple):
+                raise ConfigError(
+                    f"{role}={in_one_line(repr(column))} names several columns: give one row for "
+                    "each method (pandas.wide_to_long makes them), and one column."
+                )
+            if isinstance(column, str) and named.setdefault(column, role) != role:
+                raise ConfigError(
+                    f"{named[column]} and {role} are both {column!r}, which would be compared with "
+                    "itself: name two columns, or give a number."
+                )
+        if self.df is not None and self.se is None:
+            raise ConfigError("df is given and se is not: t intervals are made of both.")
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that identify a row."""
+        return [name for name in (*self.by, self.method, self.rep) if name is not None]
+
+    @property
+    def data_set(self) -> str:
+        """The name that the column of data sets has among replicates."""
+        return f"{self.rep}_given" if self.rep in OWN else str(self.rep)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that must hold numbers."""
+        named = [self.estimate, self.se, self.lower, self.upper, self.p_value]
+        named += [each for each in (self.df, self.truth) if isinstance(each, str)]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def limits(self) -> tuple[str, str] | None:
+        """The columns of interval limits, given or computed from standard errors."""
+        has_limits = any(name is not None for name in (self.lower, self.upper, self.se))
+        return (self.lower or LOWER, self.upper or UPPER) if has_limits else None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The roles for a manifest, without unused ones."""
+        return {name: value for name, value in vars(self).items() if value not in (None, [])}
+
+
+def _number(role: str, value: Any) -> Any:
+    """A number as a Python number; a column name unchanged."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ConfigError(
+            f"{role}={in_one_line(repr(value))} is neither a number nor a column's name."
+        )
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+# ---------------------------------------------------------------- names of columns
+def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str]) -> None:
+    """Refuse a column that is missing or ambiguous, or whose name the store uses, and bad labels.
+
+    Parameters
+    ----------
+    reads
+        Further columns that measures read.
+
+    Raises
+    ------
+    ConfigError
+        Naming it, with the nearest name that there is.
+    DesignError
+        For rows with a missing label, or with the labels of another row.
+    """
+    known = [*frame.columns]
+    named = [*roles.labels, *roles.numbers, *filter(None, [roles.converged])]
+    check_present(frame, named)
+    for column in named:
+        if known.count(column) > 1:
+            raise ConfigError(f"{known.count(column)} columns are named {column!r}: rename one.")
+        if roles.labels.count(column) > 1:
+            raise ConfigError(f"{column!r} tells two things apart: name it in method, rep or by.")
+    for column in [*roles.numbers, *reads]:
+        if column in OWN:
+            raise ConfigError(
+                f"{column!r} is a column that tables of replicates have anyway: rename yours."
+            )
+    for column in roles.labels:
+        _refuse_rows(frame[column].isna(), frame[[column]], "is missing, and every row needs it")
+    if roles.rep:
+        why = "was there before, and a replicate counts once: leave one out, or add to by="
+        _refuse_rows(frame.duplicated(roles.labels), frame[roles.labels], why)
+
+
+def check_present(rows: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse columns that a table does not have."""
+    for name in columns:
+        if name not in rows.columns:
+            near = nearest(str(name), map(str, rows.columns))
+            raise ConfigError(f"{name!r} is not a column of the table; {near}")
+
+
+def factor_names(columns: Iterable[str]) -> dict[str, str]:
+    """Return valid Python names for factors: `n.obs` becomes `n_obs`, `lambda`
+    is `lambda_`.
+
+    Raises
+    ------
+    ConfigError
+        If a name is also that of a column of every summary, or of two factors.
+    """
+    named: dict[str, str] = {}
+    for column in columns:
+        plain = unicodedata.normalize("NFKC", re.sub(r"\W+", "_", column).strip("_"))
+        plain += "_" if keyword.iskeyword(plain) else ""
+        if not plain.isidentifier() or plain in (*TAKEN, *named.values()):
+            raise ConfigError(
+                f"{column!r} is not a valid name of a factor, or is already taken: rename it."
+            )
+        named[column] = plain
+    return named
+
+
+# ---------------------------------------------------------------- numbers of data sets
+DATA_SET = "data_set"  # a column that is made
+
+
+def numbered_by_order(rows: pd.DataFrame, method: str, by: Sequence[str]) -> pd.DataFrame:
+    """Number the rows of each method and cell, in a new column `data_set`.
+
+    Raises
+    ------
+    ConfigError
+        If methods have unequal numbers of rows in a cell, so that it is unknown which data sets
+        they lack.
+    """
+    check_present(rows, [*by, method])
+    groups = rows.groupby([*by, method], sort=False, dropna=False)
+    sizes = pd.DataFrame({"n_rows": groups.size()}).reset_index()
+    in_cells = sizes.groupby([*by] or (lambda _: 0), dropna=False)["n_rows"]
+    if in_cells.nunique().max() > 1:
+        raise ConfigError(
+            f"rep is not given, and the levels of {method} have unequal numbers of rows, so it is "
+            "not known which data sets a method lacks: name the column that numbers them, rep=..."
+        )
+    return rows.assign(**{DATA_SET: groups.cumcount()})
+
+
+# ---------------------------------------------------------------- quantities
 MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # R, Stata and Python
 
 LEAVE_EMPTY = "leave it empty where a method failed"
@@ -40,9 +252,8 @@ def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     DesignError
         For entries that are not numbers, and numbers that contradict the role of their column.
     """
-    limits = (roles.lower, roles.upper)
     read = {
-        name: numbers_in(frame, name, may_be_infinite=name in limits)
+        name: numbers_in(frame, name, may_be_infinite=name in (roles.lower, roles.upper))
         for name in dict.fromkeys([*roles.numbers, *reads])
     }
     _check_numbers(read, roles)
@@ -114,15 +325,13 @@ def repeated_rows(frame: pd.DataFrame, roles: ColumnRoles, read: Quantities) -> 
     codes = rows.groupby([*keys, *names], dropna=False, sort=False).ngroup().to_numpy()
     times = np.bincount(codes)[codes]
     exact = (rows[roles.estimate] != rows[roles.estimate].round(4)).to_numpy()
-    again = exact & rows.duplicated().to_numpy()
+    again, n_again = exact & rows.duplicated().to_numpy(), 0
     if again.any() and times[exact].max() <= MANY_TIMES:
         at = int(np.argmax(again))
         n_again, pair = int(again.sum()), (at, int(np.argmax(codes == codes[at])))
     elif len(np.unique(codes)) >= MIN_DISTINCT and (times > 1).any():
         cells = rows.groupby(keys, dropna=False).ngroup() if keys else pd.Series(0, rows.index)
         n_again, pair = _repeated_sequence(rows[names], codes, cells)
-    else:
-        n_again = 0
     if not n_again:
         return ""
     row, first = (int(rows.index[at]) + 1 for at in pair)
@@ -201,10 +410,8 @@ def _refuse_rows(bad: Any, columns: Any, reason: str) -> None:
     """Refuse a table with bad rows, showing the first one."""
     if np.any(bad):
         at, n_bad = int(np.argmax(bad)), int(np.sum(bad))
-        labels = _format_labels(
-            {name: in_one_line(str(values[at]))[:60] for name, values in columns.items()}
-        )
-        raise DesignError(f"row {at + 1:,}: {labels} {reason} ({n_bad:,} such rows).")
+        shown = [f"{name}={in_one_line(str(values[at]))[:60]}" for name, values in columns.items()]
+        raise DesignError(f"row {at + 1:,}: {', '.join(shown)} {reason} ({n_bad:,} such rows).")
 
 
 def _quantile(read: Quantities, roles: ColumnRoles) -> Any:
@@ -230,25 +437,6 @@ def _plain(level: object) -> object:
     """A level as the value of a factor."""
     value = level.item() if isinstance(level, np.generic) else level
     return value if isinstance(value, bool | int | float | str) else str(value)
-
-
-def check_labels(frame: pd.DataFrame, roles: ColumnRoles) -> None:
-    """Refuse rows with missing, duplicate or unmatched labels.
-
-    Raises
-    ------
-    DesignError
-        A replicate counts once.
-    """
-    for column in roles.labels:
-        _refuse_rows(frame[column].isna(), frame[[column]], "is missing, and every row needs it")
-    if roles.rep:
-        why = "was there before, and a replicate counts once: leave one out, or add to by="
-        _refuse_rows(frame.duplicated(roles.labels), frame[roles.labels], why)
-
-
-def _format_labels(levels: Mapping[Any, Any]) -> str:
-    return ", ".join(f"{column}={level}" for column, level in levels.items())
 
 
 # ---------------------------------------------------------------- truth
@@ -303,27 +491,27 @@ def choose_measures(
     Raises
     ------
     ConfigError
-        For a name that no measure has, and a measure whose columns are not there.
+        For a name that no measure or no method has, and a measure whose columns are not there.
     """
-    standard = _standard_measures(roles, methods)
-    lacking = _lacking_columns(roles, methods)
+    if roles.reference not in (None, *methods):
+        near = nearest(str(roles.reference), methods)
+        raise ConfigError(f"reference={roles.reference!r} is not a method of the table; {near}")
+    standard, lacking = _standard_measures(roles), _lacking_columns(roles, methods)
     if measures is not None:
         return [_measure(each, standard, lacking) for each in measures], []
     usual = {name: each for name, each in standard.items() if name not in ON_REQUEST}
     texts = []
     if _truth_varies(frame, roles):
-        varying = [name for name in OF_FIXED_TRUTH if name in usual]
-        usual = {name: each for name, each in usual.items() if name not in varying}
+        usual = {name: each for name, each in usual.items() if name not in OF_FIXED_TRUTH}
         texts = [
             f"{roles.truth} differs between data sets of a cell, so there is no "
-            f"{', '.join(varying)}, which need one truth: name them in measures= to have them"
+            f"{', '.join(OF_FIXED_TRUTH)}, which need one truth: name them in measures= to have "
+            "them"
         ]
-    made = [make() for needs, make in usual.values() if not lacking.keys() & needs.split()]
-    if "truth" not in lacking:
-        return made, texts
-    without = [name for name, (needs, _) in usual.items() if "truth" in needs]
-    text = f"no truth is given, so there is no {', '.join(without)}: say {lacking['truth']}"
-    return made, [text]
+    if "truth" in lacking:
+        without = [name for name, (needs, _) in usual.items() if "truth" in needs]
+        texts = [f"no truth is given, so there is no {', '.join(without)}: say {lacking['truth']}"]
+    return [make() for needs, make in usual.values() if not lacking.keys() & needs.split()], texts
 
 
 OF_FIXED_TRUTH = (
@@ -373,17 +561,11 @@ def _measure(
     return make()
 
 
-def _standard_measures(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, Standard]:
+def _standard_measures(roles: ColumnRoles) -> dict[str, Standard]:
     b, se = roles.estimate, str(roles.se)
     truth = roles.truth if isinstance(roles.truth, int | float | str) else TRUTH
     limits = roles.limits or (LOWER, UPPER)
-    reference = 0
-    if roles.reference is not None:
-        if roles.reference not in methods:
-            near = nearest(roles.reference, methods)
-            raise ConfigError(f"reference={roles.reference!r} is not a method of the table; {near}")
-        reference = list(methods).index(roles.reference)
-
+    reference = roles.reference or 0
     return {
         "bias": ("truth", lambda: of.bias(b, truth)),
         "relative_bias": ("truth", lambda: of.relative_bias(b, truth)),

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result, doubts_of
 from simstudy.analysis.summary import overview
-from simstudy.claims.table import format_values
+from simstudy.claims.claim import format_values
 from simstudy.claims.verdict import NO_DATA, TOO_FEW, is_unexpected
 from simstudy.lazy import pd
 from simstudy.output import formatting

@@ -24,7 +24,7 @@ from simstudy.analysis.replicates import Replicates, StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import factor_names, scenarios_with
 from simstudy.atomic_files import write_json
-from simstudy.claims.table import check_claims
+from simstudy.claims.claim import check_claims
 from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent

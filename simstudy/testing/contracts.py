@@ -1,38 +1,171 @@
-"""The contracts: each is a test that runs for every experiment."""
+"""The contracts: each is a test that runs for every experiment, some blocks drawn again."""
 
 import dataclasses
 import inspect
 import json
+import os
+import pickle
 import re
+import subprocess
+import sys
 import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from simstudy.claims.table import BROKEN
+from simstudy.analysis.result import Result
+from simstudy.claims.claim import BROKEN
 from simstudy.claims.verdict import DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
+from simstudy.cli import main
 from simstudy.cli.ending import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
+from simstudy.engine.block import draw_columns
+from simstudy.engine.thread_limits import limit_new_pools, single_threaded
 from simstudy.errors import NotHereError
-from simstudy.lazy import pd
+from simstudy.figures.save import save_figure
+from simstudy.lazy import pd, special
 from simstudy.options import check
+from simstudy.store.arrow_schema import ERROR
+from simstudy.study import Study
 from simstudy.testing import truth
-from simstudy.testing.drawn import (
-    Drawn,
-    Smoke,
-    check_drawn_again,
-    draw,
-    draw_elsewhere,
-    repeats,
-    run_at_smoke_scale,
-    same_bits,
-)
 from simstudy.validation import file_name
 
 HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
 MIN_FIGURE_BYTES = 5000  # an empty frame with its title has fewer
+COINCIDENCE = 1e-5  # greatest chance of equality for a column to count as evidence
+
+Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
+"""Columns as `simulate` returned them, by scenario key and block."""
+
+
+def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Drawn:
+    """Draw blocks in a given order, each by scenario and block index."""
+    plan = study.plan(seed).work_units
+    keys = list(plan.keys)
+    columns = {}
+    with single_threaded():
+        for place, block in places:
+            scenario = plan.keys[keys[place]]
+            columns[keys[place], block] = draw_columns(plan, scenario, block)
+            if limit_new_pools():  # a library that was loaded has used several threads
+                columns[keys[place], block] = draw_columns(plan, scenario, block)
+    return {
+        address: {name: column for name, column in found.items() if name != ERROR}
+        for address, found in columns.items()
+    }
+
+
+def draw_elsewhere(root: Path, experiment: str) -> dict[str, np.ndarray]:
+    """Draw the first block of the last scenario in a new process."""
+    paths = os.pathsep.join(map(str, [root, Path(__file__).parents[2], *sys.path]))
+    made = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, experiment, str(root)],
+        env=os.environ | {"PYTHONPATH": paths}, cwd=root, capture_output=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr.decode(errors="replace")
+    columns: dict[str, np.ndarray] = pickle.loads(made.stdout.rpartition(_MARK)[2])
+    return columns
+
+
+_MARK = b"columns of a block:"
+_ELSEWHERE = f"""
+import pickle, sys
+from pathlib import Path
+from simstudy.cli.project import load_experiment
+from simstudy.testing.contracts import draw
+module = load_experiment(sys.argv[1], Path(sys.argv[2]))
+(columns,) = draw(module.study(module.Config()), [(-1, 0)]).values()
+sys.stdout.buffer.write({_MARK!r} + pickle.dumps(columns))
+"""
+
+
+def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two columns are equal to the last bit, in type and shape."""
+    alike = first.dtype == second.dtype and first.shape == second.shape
+    return alike and (
+        bool((first == second).all())
+        if first.dtype == object
+        else first.tobytes() == second.tobytes()
+    )
+
+
+def repeats(block: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    """Whether two blocks are equal in all columns that are unlikely to be equal by chance."""
+    telling = [name for name, column in block.items() if _coincidence(column) < COINCIDENCE]
+    return bool(telling) and all(
+        name in other and same_bits(block[name], other[name]) for name in telling
+    )
+
+
+def _coincidence(column: np.ndarray) -> float:
+    """The probability that equal replicates come in the same order.
+
+    One over the number of their different orders, n! / (n_1! n_2! ...), where n_i replicates have
+    the i-th value: 1 for a column that is constant.
+    """
+    if not column.ndim:
+        return 1.0
+    rows = column.reshape(len(column), -1)
+    rows = rows.astype(str) if rows.dtype == object else np.ascontiguousarray(rows)
+    counts = np.array(list(Counter(row.tobytes() for row in rows).values()))
+    return float(np.exp(special.gammaln(counts + 1).sum() - special.gammaln(counts.sum() + 1)))
+
+
+# ---------------------------------------------------------------- runs
+@dataclasses.dataclass(frozen=True)
+class Smoke:
+    """An experiment run at `scale=smoke`."""
+
+    name: str
+    study: Study
+    folder: Path
+    status: int
+
+    def result(self, n_rep: int) -> Result:
+        """The stored result, of at most `n_rep` replicates."""
+        return self.study.partial_result(n_rep, out=self.folder.parent)
+
+    @property
+    def n_rep(self) -> int:
+        """Replicates per scenario of the smoke run."""
+        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+        return int(manifest["replicates_per_scenario"])
+
+
+def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
+    """Run an experiment at smoke scale; returns the exit status."""
+    arguments = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
+    return main(arguments, script=str(root / "run.py"))
+
+
+# ---------------------------------------------------------------- figures
+def check_drawn_again(result: Result, name: str, published: Path, folder: Path) -> None:
+    """Fail if a figure is not the same again."""
+    before, again = saved(published, name), drawn_alone(result, name, folder)
+    if again != before:  # published with other settings, or not reproducible
+        before, again = again, drawn_alone(result, name, folder)
+    assert again == before, (
+        f"figure {name} differs when drawn again from the same result: a figure must depend "
+        "on stored results only. Draw random numbers in simulate, and keep nothing "
+        "between figures"
+    )
+
+
+def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:
+    save_figure(result.figure(name), folder, name)
+    return saved(folder, name)
+
+
+def saved(folder: Path, name: str) -> tuple[bytes, bytes]:
+    png, svg = (folder / f"{name}.{ending}" for ending in ("png", "svg"))
+    return png.read_bytes(), svg.read_bytes()
+
+
+# ---------------------------------------------------------------- contracts
 
 
 class ExperimentContracts:
@@ -83,7 +216,7 @@ class ExperimentContracts:
         status = run_at_smoke_scale(cls.root, experiment, results)
         module = load_experiment(experiment, cls.root)
         study = module.study(module.Config())
-        return Smoke(experiment, module, study, results / study.name, status)
+        return Smoke(experiment, study, results / study.name, status)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -251,9 +384,7 @@ class ExperimentContracts:
     def test_the_first_replicates_of_a_long_run_are_the_short_run(self, smoke: Smoke) -> None:
         """Checked for the first and the last scenario, with a run that ends in the second block."""
         short, study = smoke.result(smoke.n_rep), smoke.study
-        ends = list(
-            {id(study.scenarios[place]): study.scenarios[place] for place in (-1, 0)}.values()
-        )
+        ends = [study.scenarios[place] for place in {0, len(study.scenarios) - 1}]
         longer = dataclasses.replace(study, scenarios=ends)
         n_long = study.block_size + 1
         long = longer.run(n_long, backend="inline", n_jobs=1)
@@ -277,11 +408,10 @@ class ExperimentContracts:
             f"exact() of {smoke.name} has only NaN for {', '.join(only_nan)} in all scenarios, so "
             "nothing is compared with it. Return known values, or leave it out"
         )
-        held = list(truth.comparisons(truth.enough_for_truth(smoke)))
+        result = truth.enough_for_truth(study, smoke.result(smoke.n_rep))
+        held = list(truth.comparisons(result))
         measures = [measure.name for measure in smoke.study.measures]
-        names = [
-            name for name in measures if any(comparison.measure == name for comparison in held)
-        ]
+        names = [name for name in measures if name in {each.measure for each in held}]
         others = ", ".join(name for name in measures if name not in names) or "none"
         if not held:
             pytest.skip(f"exact() gives no value that could be compared: {others}")

@@ -10,7 +10,6 @@ from simstudy.lazy import stats
 from simstudy.measures import Estimates, Influence, Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.study import Study
-from simstudy.testing.drawn import Smoke
 
 FALSE_ALARM = 1e-5  # chance to refuse a study whose exact() is right, for all values together
 TRUTH_BLOCKS = 100  # greatest number of blocks drawn for the comparison, of all scenarios together
@@ -27,17 +26,16 @@ class Comparison(NamedTuple):
     p_value: float
 
 
-def enough_for_truth(smoke: Smoke) -> Result:
-    """Result with enough replicates for the comparison.
+def enough_for_truth(study: Study, smoke: Result) -> Result:
+    """Result with enough replicates for the comparison: that of the smoke run, or a longer one.
 
     All scenarios together have at most `TRUTH_BLOCKS` blocks, but not fewer than the smoke run. The
     effort is bounded, and no number depends on a clock.
     """
-    study = smoke.study
     published = -(-study.n_rep // study.block_size)
     n_blocks = min(published, TRUTH_BLOCKS // len(study.scenarios))
     if n_blocks < 2 or not any(hasattr(each, "exact") for each in study.scenarios):
-        return smoke.result(smoke.n_rep)
+        return smoke
     return study.run(n_blocks * study.block_size, backend="inline", n_jobs=1)
 
 

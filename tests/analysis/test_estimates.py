@@ -1,4 +1,4 @@
-"""Estimates of many scenarios at once: the bits of each alone, whatever lies beside it."""
+"""Estimates of many scenarios at once, of cells without a value, and of a first block."""
 
 import threading
 from dataclasses import dataclass
@@ -10,12 +10,21 @@ from benchmarks.test_engine import tiny
 from simstudy.analysis import estimates
 from simstudy.analysis.estimates import CellEstimates, side_by_side
 from simstudy.design import grid
-from simstudy.measures import MomentMeasure
+from simstudy.errors import StudyError
+from simstudy.measures import (
+    MomentMeasure,
+    bias,
+    mean,
+    model_se,
+    rejection_rate,
+    relative_bias,
+)
 from simstudy.measures.moments import only
 from simstudy.store import blocks
 from simstudy.study import Rules, Study
 from tests.factories import Shifted
 from tests.measures.calibration import columns, every_measure
+from tests.support import INLINE
 
 MEASURES = list(every_measure().values())
 N_REP = 37
@@ -129,3 +138,112 @@ def test_a_summary_by_threads_has_the_same_bits(n_cores, monkeypatch, tmp_path):
     threaded = study.run(n_rep=3000, out=tmp_path).summary
     assert threaded.equals(alone)
     assert result.summary.equals(alone)
+
+
+# ---------------------------------------------------------------- cells without a value
+@dataclass(frozen=True)
+class Trial:
+    effect: float
+
+    def draw(self, streams, n_rep):
+        return {"z": streams("data").normal(size=(n_rep, 2)), "theta": np.array([self.effect, 1.0])}
+
+    def simulate(self, streams, n_rep):
+        b = self.effect + streams("data").normal(size=(n_rep, 2))
+        se = np.ones(n_rep) if self.effect else -np.ones(n_rep)
+        theta = np.array([[self.effect, 1.0]])
+        return {"b": b, "se": se, "theta": theta}
+
+
+SOMETIMES = [
+    bias("b", "effect"),
+    relative_bias("b", "effect"),
+    relative_bias("b", "theta", name="by_term"),
+    model_se("se"),
+]
+
+
+def trials(effects, measures=SOMETIMES):
+    return Study(
+        "trial", grid(Trial, effect=effects), axes={"term": ("x", "y")}, measures=measures,
+        block_size=50,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("effects", [[0.2, 0.5, 0.0], [0.0, 0.5]])
+def test_a_scenario_without_a_value_keeps_the_others(effects):
+    measures = SOMETIMES if effects[0] else SOMETIMES[:-1]  # the first scenario shows a mistake
+    result = trials(effects, measures).run(100, n_jobs=1)
+    alone = trials([0.5]).run(100, n_jobs=1)
+    for measure in measures:
+        axes = {} if measure.name == "model_se" else {"term": "x"}
+        there = result.row(measure.name, effect=0.5, **axes)
+        assert there["estimate"] == alone.row(measure.name, effect=0.5, **axes)["estimate"]
+        missing = result.row(measure.name, effect=0.0, **axes)
+        if measure.name == "bias":
+            assert np.isfinite(missing["estimate"])
+            continue
+        assert np.isnan(missing["estimate"])
+        assert np.isnan(missing["mcse"])
+        expected = "negative standard errors" if measure.name == "model_se" else "the truth is 0"
+        assert expected in missing["reason"]
+    assert np.isfinite(result.row("by_term", effect=0.0, term="y")["estimate"])
+    assert str(result.table())
+
+
+def test_a_measure_without_any_value_is_a_mistake():
+    with pytest.raises(StudyError, match="relative_bias divides by the truth, which is 0"):
+        _ = trials([0.0], [relative_bias("b", "effect")]).run(50, n_jobs=1).summary
+    with pytest.raises(StudyError, match="negative standard errors"):
+        _ = trials([0.0, -0.0], [model_se("se")]).run(50, n_jobs=1).summary
+
+
+# ---------------------------------------------------------------- mistakes in a first block
+SIZE = 20
+
+
+@dataclass(frozen=True)
+class Two:
+    truth: float = 0.0
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").normal(size=(n_rep, 2))
+        return {"x": x, "p": np.abs(x[:, 0]), "text": np.full(n_rep, "a")}
+
+
+def misspelt(x):
+    return x + ofset  # noqa: F821
+
+
+def early(measures, **declared):
+    return Study("early", [Two()], measures, axes={"cell": ("a", "b")}, block_size=SIZE, **declared)
+
+
+WIDE = MomentMeasure(
+    name="wide", reads=("x",), terms=lambda columns: (columns["x"] + np.zeros(3),), value=only
+)
+MISTAKES = {
+    "a name": (early([mean("z")], derived={"z": misspelt}), "'z' of Two.*NameError.*ofset"),
+    "p-values": (early([rejection_rate("p")]), "p"),
+    "text": (early([mean("text")]), "text"),
+    "a measure of one's own": (
+        early([mean("x"), WIDE]),
+        "measure 'wide' cannot be computed from the first block: ValueError: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("declared", "says"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_refused_when_one_block_is_there(declared, says, tmp_path):
+    with pytest.raises(StudyError, match=says) as refusal:
+        declared.run(50 * SIZE, out=tmp_path, **INLINE)
+    assert "\n" not in str(refusal.value)
+    good = early([mean("x")], derived=declared.derived)
+    assert good.run(50 * SIZE, out=tmp_path, **INLINE).outcome.n_blocks == 49
+
+
+def test_it_is_refused_before_anything_is_drawn_where_a_block_is_stored(tmp_path):
+    early([mean("x")]).run(SIZE, out=tmp_path, **INLINE)
+    with pytest.raises(StudyError, match="text"):
+        early([mean("text")]).run(50 * SIZE, out=tmp_path, **INLINE)
+    assert early([mean("x")]).run(2 * SIZE, out=tmp_path, **INLINE).outcome.n_blocks == 1

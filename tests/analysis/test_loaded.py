@@ -1,6 +1,5 @@
 """Folders of results say what they hold without the code that made them."""
 
-import json
 import pickle
 import shutil
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from simstudy.external.from_frame import from_frame
 from simstudy.measures import mean
 from simstudy.store.arrow_schema import SCENARIO
 from tests.external.tables import COLUMNS, long_table
-from tests.factories import Mean, mean_study
+from tests.factories import Mean, flaky_study, mean_study
 
 
 @dataclass(frozen=True)
@@ -124,12 +123,6 @@ def test_replicates_have_their_factors_and_methods(kept):
     same(mine, theirs, names)
 
 
-def test_axes_are_columns(tmp_path):
-    result = mean_study().run(50, out=tmp_path)
-    stored = load(tmp_path / "toy").replicates
-    pd.testing.assert_frame_equal(stored, result.replicates, check_exact=True)
-
-
 @dataclass(frozen=True)
 class Moved:
     """A scenario of another class, with a factor of its own."""
@@ -224,25 +217,18 @@ def test_a_run_that_nobody_published_has_replicates_and_says_what_writes_the_sum
         _ = stored.summary
 
 
-def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
-    first = mean_study().run(40, out=tmp_path)
-    shared = tmp_path / "toy" / "replicates"
-    other = mean_study().run(40, seed=2, out=tmp_path / "beside")
-    for path in (other.folder / "replicates").glob("*.parquet"):
-        path.rename(shared / path.name)
-    stored = load(first.folder).rows(columns=["estimate"])
-    np.testing.assert_array_equal(stored["estimate"], first.replicates["estimate"])
-
-
-def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
+@pytest.mark.parametrize("differs", ["seed", "code"])
+def test_blocks_of_another_seed_or_code_are_not_mixed_in(differs, tmp_path):
     class Other(Mean):
         def simulate(self, streams, n_rep):
             return {**super().simulate(streams, n_rep)}
 
     Other.__name__ = Mean.__name__
-    first = mean_study().run(40, out=tmp_path)
-    changed = replace(mean_study(), scenarios=[Other(s.n_obs) for s in mean_study().scenarios])
-    other = changed.run(40, out=tmp_path / "beside")
+    study = mean_study()
+    first = study.run(40, out=tmp_path)
+    changed = replace(study, scenarios=[Other(each.n_obs) for each in study.scenarios])
+    other, seed = (study, 2) if differs == "seed" else (changed, 1)
+    other = other.run(40, seed=seed, out=tmp_path / "beside")
     for path in (other.folder / "replicates").glob("*.parquet"):
         path.rename(first.folder / "replicates" / path.name)
     stored = load(first.folder).rows(columns=["estimate"])
@@ -267,38 +253,12 @@ def test_outputs_of_another_run_are_refused(tmp_path):
 
 
 def test_a_listed_file_that_is_gone_is_told(tmp_path):
-    folder = hostile_run(tmp_path)
+    result = flaky_study().run(40, out=tmp_path)
+    folder = publish(result, figures=False, report=False).folder
     assert len(load(folder).failures)
     (folder / "failures.parquet").unlink()
     with pytest.raises(StoreError, match=r"failures\.parquet is not there"):
         _ = load(folder).failures
-
-
-def hostile_run(out):
-    """A folder with failures."""
-    methods = {"fails": each_replicate(lambda x: {"x": 1 / int(x[0] > 0)})}
-    result = Study("fails", [Noise()], [mean("x")], methods=methods).run(20, out=out)
-    return publish(result, figures=False, report=False).folder
-
-
-@dataclass(frozen=True)
-class Noise:
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, 2))}
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [{"replicates": -3}, {"seed": "x"}, {"scenarios": None}, {"replicates_per_scenario": 0},
-     {"replicates_per_scenario": {"a": -2}}],
-    ids=str,
-)  # fmt: skip
-def test_a_manifest_with_impossible_sizes_is_one_line(damage, tmp_path):
-    path = mean_study().run(20, out=tmp_path).folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | damage))
-    ((name, value),) = damage.items()
-    with pytest.raises(StoreError, match=rf"manifest\.json is damaged: {name} is {value!r}"):
-        load(path.parent)
 
 
 def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):

@@ -12,7 +12,7 @@ from simstudy.analysis.precision import next_sizes, precision_ratios
 from simstudy.claims import mc_limit
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates, mse
-from simstudy.study import PILOT_REP, Study
+from simstudy.study import Study
 from tests.factories import mean_study
 from tests.support import INLINE
 
@@ -129,22 +129,7 @@ def test_a_plan_foresees_what_the_run_takes():
     assert (cost["bytes"] > 8 * cost["n_rep"]).all()
 
 
-def test_a_pilot_is_no_longer_than_it_has_to_be(monkeypatch):
-    """However long the run is to be whose cost is asked for."""
-    drawn = []
-    run = Study.run
-
-    def noted(self, n_rep, *arguments, **settings):
-        drawn.append(n_rep)
-        return run(self, 2 * self.block_size, *arguments, **settings)
-
-    monkeypatch.setattr(Study, "run", noted)
-    mean_study().forecast({"bias": 0.02}, n_rep=10**9)
-    assert drawn == [PILOT_REP]
-
-
 def test_an_error_beyond_all_numbers_is_drawn_for_up_to_the_ceiling():
-    """Its square is no number, which a run found out after its first round."""
     sizes = {"a": 100}
     assert next_sizes(sizes, {"a": 1e300}, block_size=100, ceiling=150) == {"a": 150}
     done = mean_study((3,)).run(20, precision={"coverage": 1e-300}, max_rep=70, **INLINE)

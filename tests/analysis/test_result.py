@@ -1,19 +1,27 @@
-"""A result: tidy frames and arrays of what was drawn, and what failed with its address."""
+"""A result: frames and arrays of what was drawn, as copies, and of a run that is going on."""
 
 import gc
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import plotnine as p9
 import pytest
 
+from simstudy import load, publish
 from simstudy.analysis.result import Result
 from simstudy.design import grid, scenario_key
-from simstudy.errors import FigureError, SimstudyError, TableError
+from simstudy.engine.progress import Silent
+from simstudy.errors import FigureError, SimstudyError, StoreError
 from simstudy.figures import measure_curves
 from simstudy.measures import mean
+from simstudy.store import compaction
+from simstudy.store.compaction import compact
+from simstudy.store.files import Folder
 from simstudy.study import Study
-from tests.factories import INTERVALS, Mean, mean_study
+from tests.engine.test_methods import some
+from tests.engine.test_methods import study as of_methods
+from tests.factories import INTERVALS, Mean, flaky_study, mean_study
 from tests.support import INLINE
 
 
@@ -67,14 +75,6 @@ def test_replicates_are_tidy(result):
             np.testing.assert_array_equal(cell["upper"], arrays["upper"][:, i])
 
 
-def test_rows_of_some_scenarios_and_columns(result):
-    one = result.plan.scenarios[1]
-    rows = result.rows(one, columns=["truth"])
-    assert len(rows) == 120, "without the axes' columns a replicate is one row"
-    assert set(rows["n_obs"]) == {10}
-    assert "method" not in rows
-
-
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
     few = mean_study((3, 10)).run(2, **INLINE)
@@ -87,12 +87,9 @@ def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
 
 
 def test_a_scenario_that_was_not_drawn(result):
-    with pytest.raises(LookupError, match="is not in this run"):
-        result.columns(Mean(99), "estimate")
-    with pytest.raises(LookupError, match="is not in this run"):
-        result.columns(Mean(99), "estimate", first_block=True)
-    with pytest.raises(LookupError, match="is not in this run"):
-        result.rows(Mean(99))
+    for read in (result.columns, result.rows):
+        with pytest.raises(LookupError, match="is not in this run"):
+            read(Mean(99))
 
 
 def test_a_figure_by_name():
@@ -174,20 +171,6 @@ def test_a_summary_that_cannot_be_made_does_not_break_the_repr():
     assert repr(broken).startswith("Result of toy")
 
 
-def test_a_table_with_a_column_for_each_method(result):
-    table = result.table(columns="method")
-    assert [heading.text for heading in table.grid.headings][-2:] == ["t", "z"]
-    assert len(table.grid.rows) == 2 * 3  # scenarios, measures
-    at = table.frame["measure"].eq("coverage") & table.frame["n_obs"].eq(10)
-    for method in INTERVALS:
-        mine = result.row("coverage", n_obs=10, method=method)
-        there = table.frame[at].iloc[0]
-        assert there[f"method={method}"] == mine["estimate"]
-        assert there[f"method={method}_mcse"] == mine["mcse"]
-    with pytest.raises(TableError, match="did you mean 'method'"):
-        result.table(columns="methods")
-
-
 def test_rows_and_values_are_selected_by_factors(result):
     chosen = result.select(n_obs=10, method="z")
     assert chosen["measure"].tolist() == ["bias", "coverage", "empirical_se"]
@@ -235,6 +218,132 @@ def test_a_setting_in_a_caption_has_the_labels():
     assert "nothing" not in words
 
 
-def test_a_study_shows_what_it_declares_in_a_notebook():
-    study = mean_study((3,))
-    assert study._repr_html_() == f"<pre>{study!r}</pre>"
+# ---------------------------------------------------------------- tables are copies
+TABLES = ("summary", "summary_all_methods", "replicates", "claims", "seconds")
+OF_LOADED = ("summary", "replicates", "claims", "scenarios")
+READ = {
+    "select": lambda result: result.select("bias"),
+    "row": lambda result: result.row("bias", method="t").to_frame(),
+    "contrast": lambda result: result.contrast("bias", first="t", second="z"),
+    "table": lambda result: result.table().frame,
+    "columns": lambda result: pd.DataFrame(result.columns(result.plan.scenarios[0], "truth")),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Results of a study in one scenario, from its code and from its folder."""
+    result = mean_study(3).run(100, out=tmp_path_factory.mktemp("results"), **INLINE)
+    publish(result)
+    return result, load(result.folder)
+
+
+def spoilt(frame):
+    """Write into every column of a frame, in place."""
+    for name in frame:
+        frame[name] = "spoilt"
+    frame.drop(index=frame.index[:1], inplace=True)
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("at", "name"), [*((0, name) for name in TABLES), *((1, name) for name in OF_LOADED)]
+)
+def test_what_is_written_into_a_table_is_not_there_when_it_is_read_again(results, at, name):
+    before = getattr(results[at], name)
+    plain = before.copy()
+    spoilt(before)
+    pd.testing.assert_frame_equal(getattr(results[at], name), plain)
+    results[at].n_rep.clear()
+    results[at].manifest.clear()
+    assert results[at].n_rep
+    assert bool(results[at].manifest) == bool(at)
+
+
+@pytest.mark.parametrize("name", ["failures", "warnings"])
+def test_failures_and_warnings_are_copies(name):
+    result = flaky_study().run(100, **INLINE)
+    plain = getattr(result, name).copy()
+    assert len(plain)
+    spoilt(getattr(result, name))
+    pd.testing.assert_frame_equal(getattr(result, name), plain)
+
+
+@pytest.mark.parametrize("read", READ.values(), ids=READ)
+def test_what_is_written_into_a_table_changes_no_other(results, read):
+    result, _ = results
+    plain = read(result).copy()
+    for name in TABLES:
+        spoilt(getattr(result, name))
+    spoilt(read(result))
+    pd.testing.assert_frame_equal(read(result), plain)
+
+
+# ---------------------------------------------------------------- a run that goes on
+class Stop(Exception):
+    """Raised in the middle of a run."""
+
+
+class StopAfter(Silent):
+    """Progress that interrupts after so many replicates."""
+
+    def __init__(self, n_rep: int) -> None:
+        self.left = n_rep
+
+    def advance(self, n_rep: int) -> None:
+        self.left -= n_rep
+        if self.left <= 0:
+            raise Stop
+
+
+def interrupted(folder, n_rep: int) -> None:
+    with pytest.raises(Stop):
+        mean_study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
+
+
+def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
+    interrupted(tmp_path, 400)
+    early = mean_study().partial_result(1000, out=tmp_path)
+    whole = mean_study().run(1000, **INLINE)
+    for one in early.plan.scenarios:
+        n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
+        head = whole.columns(one, "estimate")["estimate"][:n]
+        assert (early.columns(one, "estimate")["estimate"] == head).all()
+
+
+def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
+    interrupted(tmp_path, 400)
+    other = mean_study().partial_result(1000, out=tmp_path)
+    plain, compacted = Folder.names, []
+
+    def names(self):
+        found = plain(self)
+        if not compacted:
+            compacted.append(self)
+            compact(other.details.store)
+        return found
+
+    monkeypatch.setattr(Folder, "names", names)
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
+    found = mean_study().partial_result(1000, out=tmp_path)
+    assert compacted
+    assert found.n_rep == other.n_rep
+    assert len(found.details.store.referenced_files) == 1
+
+
+def test_nothing_to_look_at_is_said(tmp_path):
+    with pytest.raises(StoreError, match="holds no block of this study yet"):
+        mean_study().partial_result(out=tmp_path)
+
+
+def test_all_stored_blocks_are_shown_whatever_the_study_asks_for(tmp_path):
+    for n_rep, n_shown in ((120, 150), (2 * mean_study().n_rep + 30, 2 * mean_study().n_rep + 50)):
+        mean_study().run(n_rep, out=tmp_path, **INLINE)
+        assert set(mean_study().partial_result(out=tmp_path).n_rep.values()) == {n_shown}
+    assert set(mean_study().partial_result(70, out=tmp_path).n_rep.values()) == {70}
+
+
+def test_a_scenario_needs_a_block_of_every_method(tmp_path):
+    of_methods(some("difference")).run(out=tmp_path, **INLINE)
+    with pytest.raises(StoreError, match="holds no block"):
+        of_methods(some("difference", "noisy")).partial_result(out=tmp_path)

@@ -171,14 +171,6 @@ def test_stored_blocks_are_found_again(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*.parquet")) == files
 
 
-def test_another_factor_of_real_values() -> None:
-    exact = solve_design(n1=150, n2=399, alpha=0.05, power=0.8).k
-    asked = QUESTION | {"low": 1.0, "high": 2.0, "tolerance": 0.005}
-    found = two_stage().solve(dataclasses.replace(TRIAL, n2=399), "k", **asked | INLINE)  # type: ignore
-    assert found.lower < exact < found.upper
-    assert found.upper - found.lower < 0.2
-
-
 def test_a_measure_that_falls_in_one_cell() -> None:
     """The empirical SE of a mean falls to 1/4 at 16 observations."""
     found = mean_study(block_size=200).solve(
@@ -270,12 +262,3 @@ def test_a_wrong_name_is_refused_before_anything_is_drawn(
     asked = {"factor": "x", "measure": "power", "target": 0.5, "low": 10, "high": 90} | change
     with pytest.raises(ConfigError, match=text):
         Study("coin", [lost], COIN_MEASURES).solve(lost, **asked)  # type: ignore[arg-type]
-
-
-def test_a_cell_that_is_not_said_is_refused() -> None:
-    asked = {"measure": "empirical_se", "target": 0.25, "low": 4, "high": 100, **INLINE}
-    study = mean_study(block_size=200)
-    with pytest.raises(LookupError, match=r"2 rows of 'empirical_se', .*name method too"):
-        study.solve(Mean(3), "n_obs", **asked)  # type: ignore[arg-type]
-    with pytest.raises(LookupError, match=r"0 rows .* method='F'; available: .*\['t', 'z'\]"):
-        study.solve(Mean(3), "n_obs", where={"method": "F"}, **asked)  # type: ignore[arg-type]

@@ -1,17 +1,23 @@
-"""Grids: every combination once, in order, and nothing that was not meant."""
+"""Grids: every combination once, in order, under the names of levels; what a terminal shows."""
 
 import itertools
 import pickle
 from dataclasses import dataclass, field, make_dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstudy import Study
 from simstudy.design import Scenario, grid, scenario_key, zipped
 from simstudy.design.plan import Plan, factors_of
+from simstudy.design.reprs import format_factors, format_names, format_scenarios
 from simstudy.errors import DesignError
+from simstudy.lazy import stats
+from simstudy.measures import bias, mean
+from simstudy.provenance.scenario_id import identity, with_factor
 
 
 @dataclass(frozen=True)
@@ -159,3 +165,125 @@ def test_fewer_scenarios_keep_their_streams():
 def test_a_factor_may_have_any_name():
     kind = make_dataclass("Cell", ["scenario"], frozen=True)
     assert [each.scenario for each in grid(kind, scenario=["a", "b"])] == ["a", "b"]
+
+
+# ---------------------------------------------------------------- levels with names
+@dataclass(frozen=True)
+class OfLaw:
+    law: Any
+    shift: Any = 0.0
+
+    def draw(self, streams, n_rep):
+        return {"x": self.law.rvs(size=(n_rep, 5), random_state=streams("data"))}
+
+
+def shifted(x, shift):
+    return {"x": x.mean(axis=1) + np.sum(shift)}
+
+
+def study(**factors) -> Study:
+    return Study("laws", grid(OfLaw, **factors), [mean("x")], methods={"mean": shifted}, n_rep=40,
+                 block_size=20)  # fmt: skip
+
+
+LAWS = {"normal": stats.norm(), "t": stats.t(3.0)}
+
+
+def test_a_scenario_has_the_object_and_is_known_by_the_name():
+    normal, t = grid(OfLaw, law=LAWS)
+    assert t.law is LAWS["t"]
+    assert identity(t) == "OfLaw(law='t')"
+    assert identity(pickle.loads(pickle.dumps(normal))) == identity(normal) == "OfLaw(law='normal')"
+
+
+def test_tables_and_selection_use_the_name():
+    result = study(law=LAWS, shift={"none": np.zeros(2), "one": np.array([1.0, 0.0])}).run()
+    assert result.summary["law"].tolist() == ["normal", "normal", "t", "t"]
+    one = result.scenario(law="t", shift="one")
+    estimate = result.row("mean_x", law="t", shift="one")["estimate"]
+    assert estimate == pytest.approx(result.columns(one, "x")["x"].mean())
+    assert one.shift[0] == 1
+    with pytest.raises(LookupError, match=r"available: law=\['normal', 't'\]"):
+        result.row("mean_x", law=LAWS["t"])
+
+
+def test_another_object_under_the_name_is_drawn(tmp_path):
+    first = study(law=LAWS).run(out=tmp_path)
+    again = study(law=LAWS).run(out=tmp_path)
+    assert again.outcome.n_blocks == 0
+    other = study(law=LAWS | {"t": stats.t(4.0)}).run(out=tmp_path)
+    assert other.outcome.n_blocks == first.outcome.n_blocks / len(LAWS)
+    assert not other.summary.equals(first.summary)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A scenario whose factor is a vector."""
+
+    weights: Any
+
+    def simulate(self, streams, n_rep):
+        return {"x": streams("data").normal(size=n_rep) + np.sum(self.weights)}
+
+
+def weighted(*levels: Any) -> Study:
+    scenarios = grid(Weighted, weights=levels)
+    return Study("weighted", scenarios, [mean("x")], n_rep=40, block_size=20)
+
+
+def test_short_vectors_are_levels_named_by_their_values(tmp_path):
+    """A vector draws the numbers of the same values in a list."""
+    first, second = np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    found = weighted(first, second).run(out=tmp_path)
+    assert found.summary["weights"].tolist() == ["(1,2)", "(0.5,0.25)"]
+    assert found.summary.equals(weighted([1, 2], [0.5, 0.25]).run().summary)
+    assert weighted(first, second).run(out=tmp_path).outcome.n_blocks == 0
+    for level in (second, [0.5, 0.25], "(0.5,0.25)"):
+        assert found.scenario(weights=level).weights is second
+    with pytest.raises(LookupError, match=r"\(1,2\)"):
+        found.scenario(weights=[3])
+    with pytest.raises(TypeError, match="shape"):
+        weighted(np.zeros(21)).run()
+
+
+def test_another_factor_leaves_the_names():
+    (t,) = grid(OfLaw, law={"t": LAWS["t"]}, shift=1.0)
+    assert identity(with_factor(t, "shift", 2.0)) == "OfLaw(law='t',shift=2)"
+    assert identity(with_factor(t, "law", "normal")) == "OfLaw(law='normal',shift=1)"
+
+
+def test_a_number_with_a_name_is_read_as_a_number():
+    shifts = {"none": 0.0, "big": 2.0}
+    made = Study("laws", grid(OfLaw, law=LAWS, shift=shifts), [bias("x", truth="shift")],
+                 methods={"mean": shifted}, n_rep=400, block_size=20)  # fmt: skip
+    assert np.abs(made.run().summary["estimate"]).max() < 0.5
+
+
+# ---------------------------------------------------------------- what a terminal shows
+@dataclass(frozen=True)
+class First:
+    text: str = "one"
+
+
+@dataclass(frozen=True)
+class Second:
+    size: int = 1
+
+
+def test_classes_and_factors_are_in_order_of_appearance():
+    both = [Second(1), First("a"), Second(2)]
+    assert format_scenarios(both) == "3 scenarios of Second, First"
+    assert format_factors(both) == "size = 1, 2; text = a"
+    assert format_scenarios(both[:1]) == "1 scenario of Second"
+
+
+def test_long_values_and_many_factors_are_cut():
+    assert format_factors([First("a\n" * 40)]) == "text = a a a a a a a a a a a..."
+    wide = make_dataclass("Wide", [(f"f{i}", int, i) for i in range(9)])
+    assert format_factors([wide()]).endswith("; f5 = 5; ... (9 factors)")
+
+
+def test_of_many_names_the_first_are_shown():
+    assert format_names("abc") == "a, b, c"
+    assert format_names([]) == "none"
+    assert format_names(map(str, range(12))).endswith("8, 9, ... (12)")

@@ -10,7 +10,7 @@ from experiments import predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
 from experiments.predictive_pvalue.settings import prediction_study
 from simstudy.claims import Finding
-from simstudy.claims.table import check_claims
+from simstudy.claims.claim import check_claims
 from simstudy.documents.scenarios.predictions import Networks, Regressor, TrueNulls
 from simstudy.errors import ConfigError
 

@@ -1,6 +1,7 @@
 """Results from elsewhere keep the promises of a study's own."""
 
 import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -8,12 +9,14 @@ import pytest
 from scipy import stats
 
 import simstudy
+from simstudy.cli.commands import read_arguments
 from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import bias, coverage, mean
 from simstudy.output.folder import publish
 from tests.external.tables import COLUMNS, TRUTH
 from tests.factories import mean_study
+from tests.support import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
 
@@ -36,15 +39,8 @@ def rows_of(table, dgm, method):
 def test_a_study_and_its_own_replicates_have_the_same_summary():
     """The numbers of a study that was drawn here, taken apart and put together, bit for bit."""
     own = mean_study().run(50)
-    again = from_frame(
-        own.replicates,
-        estimate="estimate",
-        method="method",
-        rep="rep",
-        by=["n_obs"],
-        truth=0.0,
-        measures=[bias("estimate", truth=0.0)],
-    )
+    columns = {"estimate": "estimate", "method": "method", "rep": "rep", "by": ["n_obs"]}
+    again = from_frame(own.replicates, **columns, measures=[bias("estimate", truth=0.0)])
     mine = own.summary[own.summary["measure"] == "bias"]
     for name in ("estimate", "mcse", "lower", "upper", "n_rep", "n_failed"):
         np.testing.assert_array_equal(again.summary[name], mine[name])
@@ -146,7 +142,6 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
 
 
 def test_measures_of_spread_need_one_truth_in_a_cell(table):
-    """Otherwise the spread of estimates is that of the truths, too."""
     varying = table.assign(theta=np.arange(len(table)) // 2 % 7, b=lambda t: t["b"] + t["theta"])
     said = "theta differs between data sets of a cell, so there is no empirical_se, relative_prec"
     with pytest.warns(UserWarning, match=said):
@@ -247,7 +242,49 @@ def test_a_file_says_what_its_table_says(ending, table, result, tmp_path):
     pd.testing.assert_frame_equal(found.summary, result.summary, rtol=1e-12)
 
 
-# ---------------------------------------------------------------- a folder of results
+def test_words_for_nothing_are_levels_where_one_is_to_stand(tmp_path):
+    rows = [
+        f"{missing},{n},{method},{number}"
+        for missing in ("None", "MCAR")
+        for n in range(3)
+        for method, number in (("01", 0.5 + n), ("001", "None" if n == 2 else n))
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["missing,set,method,b", *rows]))
+    asked = {"estimate": "b", "method": "method", "rep": "set", "by": ["missing"], "truth": 0.0}
+    found = from_file(tmp_path / "rows.csv", **asked)
+    assert found.row("bias", missing="None", method="01")["estimate"] == 1.5
+    assert found.row("bias", missing="MCAR", method="001")["n_failed"] == 1
+
+
+def test_semicolons_come_with_commas_in_numbers_and_gaps(tmp_path):
+    (tmp_path / "rows.csv").write_text("b;n\n0,5;1\nNA;2\n1,25;3\n.;4\n")
+    rows = from_file(tmp_path / "rows.csv", estimate="b", truth=0).replicates
+    np.testing.assert_array_equal(rows["b"], [0.5, np.nan, 1.25, np.nan])
+
+
+def test_every_command_of_the_page_can_be_given():
+    page = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^simstudy summarize .*", page, flags=re.MULTILINE)
+    assert lines
+    for line in lines:
+        files, settings = read_arguments(shlex.split(line)[2:])
+        assert all(file.startswith("rows") for file in files)
+        assert settings["estimate"] == "b"
+
+
+# ---------------------------------------------------------------- figures and a folder of results
+def test_every_figure_is_drawn(table):
+    found = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
+    assert list(found.details.figures) == [
+        "bias", "empirical_se", "model_se", "coverage", "power", "relative_precision"
+    ]  # fmt: skip
+    without = from_frame(table[["b"]], estimate="b")
+    assert list(without.details.figures) == ["empirical_se"]
+    for result in (found, without):
+        for name in result.details.figures:
+            assert result.figure(name).draw().axes
+
+
 def test_what_is_published_reads_as_any_study(table, tmp_path):
     found = from_frame(table, truth=TRUTH, name="from_r", out=tmp_path, **COLUMNS)
     made = publish(found, figures=False)

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy import special
 
-from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import relative_precision
 
@@ -90,17 +89,13 @@ def test_a_job_of_few_values_that_stands_twice_is_found(made):
     assert warnings_of(rows) == []
 
 
-ORDERS = ("b", "p", ["p", "b"])
-
-
-@pytest.mark.parametrize("order", [None, *ORDERS])
+@pytest.mark.parametrize("order", [None, "b", "p", ["p", "b"]])
 @pytest.mark.parametrize("made", [counted, of_z, partial(rounded, 2)])
 def test_rows_that_agree_by_chance_give_no_word(made, order):
     rows = made(n=1000)
     halves = [rows[:500], rows[500:]]
-    assert (
-        warnings_of(*(half if order is None else half.sort_values(order) for half in halves)) == []
-    )
+    ordered = [half if order is None else half.sort_values(order) for half in halves]
+    assert warnings_of(*ordered) == []
 
 
 def test_results_of_one_trial_give_no_word():
@@ -120,9 +115,6 @@ def test_a_truth_by_one_of_several_columns_or_by_method():
     by_method = from_frame(rows, **LONG, truth={"cc": 1.0, "mi": 2.0}, measures=["bias"])
     cc, mi = (estimates(by_method, "bias", method=method) for method in ("cc", "mi"))
     assert (abs(cc - mi - 1) < 0.1).all()
-    said = r"truth has x, which are not the levels of any column .*\(term, n, method\)"
-    with pytest.raises(ConfigError, match=said):
-        from_frame(rows, **LONG, truth={"x": 0.1})
 
 
 # ---------------------------------------------------------------- limits and tests
@@ -151,10 +143,6 @@ def test_measures_by_name():
     found = from_frame(terms(), **LONG, truth=TERMS, measures=names)
     assert [*dict.fromkeys(found.summary["measure"])] == names
     assert found.summary["estimate"].notna().all()
-    with pytest.raises(
-        ConfigError, match=r"'correlation' is not a measure of .*simstudy\.measures\.NAME"
-    ):
-        from_frame(terms(), **LONG, measures=["correlation"])
 
 
 def test_a_method_may_stand_in_two_columns_and_say_whether_it_converged():

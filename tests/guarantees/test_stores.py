@@ -18,7 +18,7 @@ from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
 from simstudy.remote import list_sizes, place_of
 from simstudy.store.files import Folder, files_at
-from tests.analysis import test_derived
+from tests.analysis import test_replicates
 from tests.cli.test_command_line import SMALL
 from tests.factories import mean_study
 from tests.guarantees import emulators, slow
@@ -101,9 +101,9 @@ def test_workers_in_other_processes_write_the_same(out, tmp_path):
 
 def test_derived_columns_are_kept_beside_the_blocks(out, tmp_path):
     for place in (out, tmp_path):
-        result = test_derived.study().run(30, out=place, **INLINE)
+        result = test_replicates.study().run(30, out=place, **INLINE)
         assert len(result.summary)
-        assert test_derived.study().run(30, out=place, **INLINE).outcome.n_blocks == 0
+        assert test_replicates.study().run(30, out=place, **INLINE).outcome.n_blocks == 0
     assert_same(out, tmp_path)
 
 
@@ -162,7 +162,7 @@ def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
 
 
 def test_drawing_again_all_and_failures(out, tmp_path):
-    stuck = test_derived.study([test_derived.PValues(3, stuck=True)])
+    stuck = test_replicates.study([test_replicates.PValues(3, stuck=True)])
     for place in (out, tmp_path):
         stuck.run(30, out=place, **INLINE)
         assert stuck.run(30, out=place, **INLINE, retry="failed").outcome.n_blocks == 3

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from simstudy.claims import Claim, Finding
-from simstudy.claims.table import check_claims
+from simstudy.claims.claim import check_claims
 from simstudy.output.folder import Published
 from simstudy.output.terminal import _format_claims, print_closing, undecided_claims
 from tests.factories import Terminal, mean_study

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from simstudy.claims.table import format_allowed, format_intended, format_values, format_verdict
+from simstudy.claims.claim import format_allowed, format_intended, format_values, format_verdict
 from simstudy.claims.verdict import (
     DIFFERS,
     IN_PRINT_ONLY,

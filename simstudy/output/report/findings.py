@@ -8,7 +8,7 @@ from typing import Any
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import overview
-from simstudy.claims.table import format_values
+from simstudy.claims.claim import format_values
 from simstudy.claims.verdict import DIFFERS, format_counts
 from simstudy.errors import describe
 from simstudy.lazy import pd

@@ -1,16 +1,17 @@
-"""Vectors, and derived columns: of vectors when a block is drawn, of numbers when it is read."""
+"""Columns of replicates: vectors, derived columns, and the cache of columns that were read."""
 
-import threading
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from simstudy.analysis import replicates
 from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean, power
 from simstudy.study import Rules, Study
-from tests.factories import Sample
+from tests.factories import Sample, mean_study
 from tests.support import INLINE, on, with_rules
 
 MEASURES = [mean("share"), power("compatible")]
@@ -324,36 +325,6 @@ def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
 # ---------------------------------------------------------------- what is drawn again
 
 
-@dataclass(frozen=True)
-class Faulty:
-    """Fails in its second block while something is wrong that is no part of its code."""
-
-    n: int = 3
-
-    def simulate(self, streams, n_rep):
-        x = streams("data").random(n_rep)
-        if threading.current_thread().name == "faulty" and streams.block == 1:
-            raise ValueError("stuck")
-        return {"x": x}
-
-
-def doubled(x):
-    return 2 * x
-
-
-@pytest.mark.parametrize("again", [{"retry": "failed"}, {"redraw": True}])
-def test_blocks_that_are_drawn_again_are_derived_again(again, monkeypatch, tmp_path):
-    faulty = Study("faulty", [Faulty()], [mean("twice")], derived={"twice": doubled}, block_size=10)
-    monkeypatch.setattr(threading.current_thread(), "name", "faulty")
-    before = faulty.run(30, out=tmp_path, **INLINE)
-    assert before.summary["n_failed"].tolist()[0] == 10
-    monkeypatch.undo()
-    after = faulty.run(30, out=tmp_path, **INLINE, **again)
-    columns = after.columns(Faulty(), "x", "twice")
-    assert np.isfinite(columns["x"]).all()
-    np.testing.assert_array_equal(columns["twice"], 2 * columns["x"])
-
-
 def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
     derived = {
         "low": lambda p_value: p_value[:, 0] < 0.5,
@@ -365,20 +336,6 @@ def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
     assert np.isnan(stuck["low"][[1, 11]]).all()
     assert stuck["label"][1] is None
     assert set(stuck["label"][[0, 2]]) <= {"low", "high"}
-
-
-@pytest.mark.parametrize("changes", [{}, {"store_vectors": ()}])
-def test_a_function_cannot_write_into_what_it_is_given(changes):
-    def spoil(p_value):
-        p_value.sort(axis=1)
-        return p_value[:, 0]
-
-    with pytest.raises(StudyError, match=r"derived column 'low' of PValues.*read-only"):
-        _ = (
-            study([PValues(3)], derived={"low": spoil}, measures=[mean("low")], **changes)
-            .run(10, **INLINE)
-            .summary
-        )
 
 
 @dataclass(frozen=True)
@@ -441,3 +398,26 @@ def test_a_share_of_a_level_of_text_counts_replicates_that_have_a_text():
     row = result.row("mean_is_aic")
     assert 0 < row["n_failed"] == 400 - counts.sum()
     assert row["estimate"] == pytest.approx(counts["aic"] / counts.sum(), abs=1e-12)
+
+
+# ---------------------------------------------------------------- columns that were read before
+@pytest.fixture
+def result():
+    return mean_study().run(40, backend="inline")
+
+
+def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again(result):
+    scenario, recent = result.plan.scenarios[0], result.details.replicates
+    plain = result.columns(scenario, "estimate")["estimate"].copy()
+    result.columns(scenario, "estimate")["estimate"][:] = 2
+    assert (result.columns(scenario, "estimate")["estimate"] == plain).all()
+    assert len(recent._recent) == 1
+    assert pickle.loads(pickle.dumps(recent))._recent == {}
+
+
+def test_a_full_cache_is_emptied(result, monkeypatch):
+    scenario = result.plan.scenarios[0]
+    result.columns(scenario, "estimate")
+    monkeypatch.setattr(replicates, "CACHE_BYTES", 100)
+    assert set(result.columns(scenario, "estimate", "truth")) == {"estimate", "truth"}
+    assert not result.details.replicates._recent
