@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simstudy.tables import Column
 from simstudy.tables.rounding import plus_minus, to_decimals, with_error, without_error
 
 NAN, INF = math.nan, math.inf
@@ -41,19 +40,6 @@ NAN, INF = math.nan, math.inf
 )
 def test_a_number_ends_where_its_error_does(value, mcse, shown):
     assert tuple(with_error(value, mcse)) == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "mcse", "shown"),
-    [
-        (0.063512, 0.00341, ("6.35", "0.34")),
-        (0.29, 0.0, ("29", "0")),  # as a double 100 times it is less than 29
-        (1e-14, 3.4e-15, ("1.00e-12", "3.4e-13")),
-    ],
-)
-def test_percentages_are_of_the_same_digits(value, mcse, shown):
-    cell = Column(mcse="mcse", percent=True).cell(value, mcse)
-    assert cell == f"{shown[0]} ({shown[1]})"
 
 
 @pytest.mark.parametrize(
