@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -80,8 +80,7 @@ def summary_table(
     columns: dict[str, Column | str] = {
         n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
     }
-    groups: Iterable[tuple[Any, pd.DataFrame]] = summary.groupby(spread, sort=False, dropna=False)
-    for value, rows in groups:
+    for value, rows in summary.groupby(spread, sort=False, dropna=False):
         in_place = rows.set_axis(places[rows.index]).reindex(range(len(firsts)))
         name = str(value) if axis is None else f"{axis}={value}"
         own = f"{name}_estimate" if name in keys else name

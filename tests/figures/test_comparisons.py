@@ -103,14 +103,6 @@ def test_levels_asked_for_are_dashed_on_their_own_axis():
     assert "Dashed: 0, or the level asked for." in text_of(plot)
 
 
-def test_an_estimate_that_is_none_is_counted_and_its_point_not_drawn():
-    bad = (SMALL["measure"] == "bias") & (SMALL["method"] == "z") & (SMALL["dgp"] == "normal")
-    rows = SMALL.assign(estimate=SMALL["estimate"].mask(bad))
-    plot = trade_off_plot(rows, x="coverage", y="bias", color="method", panel="dgp")
-    assert len(points(plot.draw())) == 3
-    assert "1 of 8 estimates are not finite and not drawn." in text_of(plot)
-
-
 # ---------------------------------------------------------------- refusals
 def test_a_point_with_one_of_the_measures_is_refused():
     alone = (SMALL["measure"] == "bias") & (SMALL["method"] == "z")

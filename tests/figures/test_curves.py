@@ -1,11 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
-from simstudy.figures import colors_of, measure_curves
+from simstudy.figures import measure_curves
 from simstudy.figures.curves import staircase
 from tests.figures.data import make_summary, points, segments, text_of
 
@@ -160,14 +158,6 @@ def test_a_measure_known_without_simulation_is_a_panel_of_its_own():
     )  # fmt: skip
     assert list(plot.data["panel"].cat.categories) == ["coverage", "width"]
     assert len(plot.draw().axes) == 2
-
-
-def test_a_method_has_its_colour_whatever_else_is_drawn():
-    colors = colors_of(["z", "other", "t"])
-    for rows in (NORMAL, NORMAL[NORMAL["method"] == "t"]):
-        plot = measure_curves(rows, x="n", y="coverage", color="method", colors=colors)
-        drawn = {tuple(c) for a in plot.draw().findobj(PathCollection) for c in a.get_facecolor()}
-        assert to_rgba(colors["t"]) in drawn
 
 
 def test_two_methods_of_one_colour_are_refused_in_one_figure():

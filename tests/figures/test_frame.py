@@ -7,12 +7,7 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
-from simstudy.figures import (
-    dots_plot,
-    measure_curves,
-    nested_loop_plot,
-    trade_off_plot,
-)
+from simstudy.figures import dots_plot, measure_curves, nested_loop_plot, trade_off_plot
 from simstudy.figures.frame import (
     as_axis,
     check_no_hidden_rows,

@@ -97,14 +97,6 @@ def test_what_cannot_be_is_refused(make, said):
         make()
 
 
-def test_thousands_stand_apart_in_what_is_read_and_not_in_the_csv():
-    frame = pd.DataFrame({"n": [11250], "x": [-12345.678], "se": [1.2]})
-    made = table(frame, {"x": Column(mcse="se")})
-    assert "| 11,250 | -12,345.7 (1.2) |" in made.markdown()
-    assert r"11,250 & $-$12,345.7 (1.2) \\" in made.latex()
-    assert "11250,-12345.678,1.2" in made.csv()
-
-
 def test_a_value_with_words_is_shown_as_these_and_its_column_is_one_of_numbers_still():
     frame = pd.DataFrame({"n_boot": [0, 1000]})
     made = table(frame, {"n_boot": Column(words={0: "∞"})})
