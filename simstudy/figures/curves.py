@@ -101,7 +101,13 @@ def measure_curves(
     Returns
     -------
     ggplot
-        The figure. Unknown columns and measures, and rows that would share a position, are refused.
+        The figure.
+
+    Raises
+    ------
+    FigureError
+        If a column or a measure is unknown, rows would share a position, or a value has no place on
+        a logarithmic axis.
     """
     measures = [y] if isinstance(y, str) else list(y)
     mapped = _with_measure_mapped(measures, {"rows": rows, "panel": panel, "color": color})

@@ -25,6 +25,7 @@ MISSING: Final = "–"
 DAGGER: Final = "†"  # after a number with a warning, which a note below the table tells
 GAP: Final = "  "  # between columns in a terminal
 MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
+PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
 SKIP: Final = "\\par\\smallskip\n"
 NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?†?")
 MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
@@ -206,7 +207,8 @@ class Table:
     def latex(self, label: str = "") -> str:
         r"""Format as LaTeX for `\input`, rounded, with caption, label and notes.
 
-        The first line is a comment with the package it needs. Numbers are right-aligned.
+        The first line is a comment with the packages it needs. Numbers are right-aligned. Tables of
+        more than 40 rows break over pages.
 
         Parameters
         ----------
@@ -219,20 +221,24 @@ class Table:
             The text.
         """
         typeset = _mapped(self.grid, _latex_cell)
+        names = pd.Index([heading.text for heading in typeset.headings], dtype=object)
+        style = pd.DataFrame(typeset.rows, columns=names, dtype=object).style.hide(axis="index")
         sides = "".join("r" if heading.is_number else "l" for heading in typeset.headings)
-        lines = [[heading.text for heading in typeset.headings], *typeset.rows]
-        head, *rows = (f"{' & '.join(line)} \\\\\n" for line in lines)
-        name = re.sub("[^A-Za-z0-9:._-]+", "-", label)
+        is_long = len(typeset.rows) > PAGE_ROWS
+        table = style.to_latex(
+            caption=typeset.caption,
+            label=f"tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}" if label else None,
+            column_format=f"@{{}}{sides}@{{}}",
+            hrules=True,
+            environment="longtable" if is_long else None,
+            position_float=None if is_long else "centering",
+        )
+        table = table.replace(r"\begin{tabular}", rf"{SKIP}\begin{{tabular}}")
         text = " ".join(typeset.notes)
         notes = f"{SKIP}{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
-        return writable(
-            "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n"
-            + f"\\caption{{{typeset.caption}}}\n"
-            + f"\\label{{tab:{name}}}\n" * bool(label)
-            + f"{SKIP}\\begin{{tabular}}{{@{{}}{sides}@{{}}}}\n"
-            + f"\\toprule\n{head}\\midrule\n{''.join(rows)}\\bottomrule\n"
-            + f"\\end{{tabular}}\n{notes}\\end{{table}}\n"
-        )
+        packages = r"% \usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
+        end = "" if is_long else "\\end{table}\n"
+        return writable(f"{packages}\n{table.removesuffix(end)}{notes}{end}")
 
     def __str__(self) -> str:
         """The table as text, rounded."""
