@@ -12,7 +12,7 @@ from simstudy.analysis.result import Result
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
 from simstudy.figures.agreement import format_undrawn
-from simstudy.lazy import ggplot, pd
+from simstudy.lazy import ggplot, p9, pd
 
 X = "standard error by the Bayesian bootstrap"
 Y = "standard error by Taylor's formula"
@@ -75,9 +75,9 @@ def _by_cells(drawn: pd.DataFrame) -> ggplot:
     drawn = drawn.assign(panel=in_features(drawn), rows=in_order(cells, words))
     height = min(PAGE[1], 2.4 + 1.1 * len(words))
     flat = 0.93 * (height - 1.7) / len(words) / WIDTH
-    figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten, flat=min(flat, 1.0))
+    figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten)
     titles = captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=(PAGE[0], height))
-    return figure + titles
+    return figure + titles + p9.theme(aspect_ratio=min(flat, 1.0))
 
 
 def powers_of_ten(limits: tuple[float, float]) -> list[float]:

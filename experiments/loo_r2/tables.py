@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
-from simstudy.tables.cells import latex_escaped
+from simstudy.tables.table import latex_escaped
 
 
 class Terms(NamedTuple):

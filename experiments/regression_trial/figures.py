@@ -124,18 +124,22 @@ def figure_3b(result: Result) -> ggplot:
         colors=COLORS,
         say=_ratio,
         right=True,
-        flat=0.75,
         equal_axes=False,
         at_most=MAX_POINTS,
     )
     few = p9.scale_x_continuous(breaks=range(4, 12, 2))  # none at the ends, where panels meet
-    return captions.with_scale(figure, few) + captions.titles(
-        captions.dashed("equality"),
-        captions.PLUS_MINUS,
-        format_panel_count(len(data["sd_true"]), MAX_POINTS),
-        x="estimated standard deviation of a squared error",
-        y="true standard deviation",
-        size=(theme.FULL_WIDTH, 5.6),
+    flat = p9.theme(aspect_ratio=0.75)
+    return (
+        captions.with_scale(figure, few)
+        + flat
+        + captions.titles(
+            captions.dashed("equality"),
+            captions.PLUS_MINUS,
+            format_panel_count(len(data["sd_true"]), MAX_POINTS),
+            x="estimated standard deviation of a squared error",
+            y="true standard deviation",
+            size=(theme.FULL_WIDTH, 5.6),
+        )
     )
 
 

@@ -11,7 +11,7 @@ from simstudy.errors import FigureError
 from simstudy.figures import captions, panels
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import need_columns
-from simstudy.figures.theme import BLUE, INK, level_colors, theme_study
+from simstudy.figures.theme import BLUE, INK, quantity_colors, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
@@ -36,7 +36,6 @@ def agreement_plot(
     say: Callable[[pd.DataFrame], str] | None = None,
     right: bool = False,
     low: bool = False,
-    flat: float = 1.0,
     scales: str = "fixed",
     equal_axes: bool = True,
     at_most: int | None = None,
@@ -71,8 +70,6 @@ def agreement_plot(
         Whether the text is at the right instead of the left.
     low
         Whether the text is at the bottom instead of the top. No room is made for it there.
-    flat
-        Height of panels over their width. Use a value below 1 for many rows of panels.
     scales
         "fixed" or "free": scales shared by panels, as in plotnine.
     equal_axes
@@ -85,7 +82,8 @@ def agreement_plot(
     Returns
     -------
     ggplot
-        Square panels, unless `flat` is set. Rows without a finite value of both columns are not
+        Square panels; many rows of panels need flatter ones, `+ plotnine.theme(aspect_ratio=0.5)`.
+        Rows without a finite value of both columns are not
         drawn, and are counted in the caption.
     """
     mapped = {"panel": panel, "rows": rows}
@@ -99,20 +97,30 @@ def agreement_plot(
         drawn = drawn.assign(color=replicates[color].astype(float))
     whole = _complete(drawn, log)
     drawn = _first(whole, at_most)
+    bar = p9.aes(x="left", xend="right", yend="y")
+    sizes = {len(rows) for _, rows in panels.by_panel(whole)}
     corner = {"right": right, "low": low}
     return (
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
-        + _bars(drawn)
+        + [p9.geom_segment(bar, color=BLUE, alpha=0.15, size=0.3)] * (error_x is not None)
         + _points(drawn, color, color_limits, colors)
         + (_corners(drawn, scales) if equal_axes else [])
         + _axes_and_words(whole, say or _difference, corner, (ticks or decades) if log else None)
         + theme_study()
         + panels.facets(drawn, scales=scales, legend=color is not None)
         + panels.square_panels(drawn, legend=color is not None)
-        + p9.theme(legend_position="right", aspect_ratio=flat)
+        + p9.theme(legend_position="right")
         + p9.labs(
-            x=format_name(x), y=format_name(y), caption=_caption(len(replicates), whole, at_most)
+            x=format_name(x),
+            y=format_name(y),
+            caption=captions.caption(
+                captions.dashed("equality"),
+                "Bars: 2 standard errors." * (error_x is not None),
+                f"In the panels, {captions.PLUS_MINUS}",
+                format_panel_count(max(sizes), at_most) * (len(sizes) == 1),
+                format_undrawn(len(replicates) - len(whole), len(replicates)),
+            ),
         )
     )
 
@@ -217,13 +225,6 @@ def decades(limits: tuple[float, float]) -> list[float]:
     return [place for place in places if low <= place <= high]
 
 
-def _bars(rows: pd.DataFrame) -> list[Any]:
-    if "left" not in rows:
-        return []
-    ends = p9.aes(x="left", xend="right", yend="y")
-    return [p9.geom_segment(ends, color=BLUE, alpha=0.15, size=0.3)]
-
-
 def _points(
     rows: pd.DataFrame,
     color: str | None,
@@ -237,7 +238,7 @@ def _points(
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
     points = p9.geom_point(p9.aes(color="color"), size=2.2, stroke=0, alpha=0.8)
-    shades = level_colors(N_SHADES, is_quantity=True)
+    shades = quantity_colors(N_SHADES)
     ramp = p9.scale_color_gradientn(shades, name=format_name(color), limits=limits)
     return [points, ramp]
 
@@ -252,15 +253,3 @@ def format_panel_count(n_all: int, at_most: int | None) -> str:
     of_all = f"Numbers in the panels use all {n_all:,} replicates"
     is_all = at_most is None or n_all <= at_most
     return f"{of_all}." if is_all else f"{of_all}; the first {at_most:,} are drawn."
-
-
-def _caption(n_all: int, frame: pd.DataFrame, at_most: int | None) -> str:
-    lost = n_all - len(frame)
-    sizes = {len(rows) for _, rows in panels.by_panel(frame)}
-    return captions.caption(
-        captions.dashed("equality"),
-        "Bars: 2 standard errors." * ("left" in frame),
-        f"In the panels, {captions.PLUS_MINUS}",
-        format_panel_count(max(sizes), at_most) * (len(sizes) == 1),
-        format_undrawn(lost, n_all),
-    )

@@ -88,19 +88,18 @@ def format_fixed(rows: pd.DataFrame, *shown: str | None) -> str:
 
 
 def format_replicates(rows: pd.DataFrame) -> str:
-    """The number of replicates per point, by measure if it differs."""
-    counts = _counts(rows).dropna()
+    """The number of replicates per point, by measure if it differs.
+
+    For a conditional share it is the number of those in the condition.
+    """
+    n_used = rows["n_given"].fillna(rows["n_rep"]) if "n_given" in rows else rows["n_rep"]
+    counts = n_used.dropna()
     if counts.empty:
         return ""
     if counts.nunique() == 1:
         return f"{int(counts.iloc[0]):,} replicates per point."
     by_measure = _ranges_by_measure(counts, rows)
     return f"Replicates per point: {by_measure or _range(counts)}."
-
-
-def _counts(rows: pd.DataFrame) -> pd.Series:
-    """The number of replicates behind each row; for a conditional share, those in the condition."""
-    return rows["n_given"].fillna(rows["n_rep"]) if "n_given" in rows else rows["n_rep"]
 
 
 def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
@@ -139,10 +138,7 @@ def format_failures(rows: pd.DataFrame) -> str:
 
 def format_warned(rows: pd.DataFrame) -> str:
     """The sentence on points whose numbers have a warning; empty if none has."""
-    if "warning" not in rows:
-        return ""
-    texts = rows["warning"]
-    n_warned = int((texts.notna() & texts.astype(str).ne("")).sum())
+    n_warned = int(rows["warning"].fillna("").ne("").sum())
     if not n_warned:
         return ""
     are = "is" if n_warned == 1 else "are"
@@ -214,7 +210,8 @@ def caption_of(figure: Any) -> str:
         Figure, which has a title only.
     """
     sentences = (" ".join(str(text).split()) for text in _texts(figure) if text)
-    return " ".join(_as_sentence(text) for text in dict.fromkeys(sentences))
+    ends = (".", "!", "?")
+    return " ".join(t if t.endswith(ends) else f"{t}." for t in dict.fromkeys(sentences))
 
 
 MAX_TOLD = 6  # levels that a description names
@@ -238,8 +235,8 @@ def describe_figure(figure: Any) -> str:
         if role in rows:
             levels = [str(level) for level in dict.fromkeys(rows[role].dropna())]
             named = ", ".join(levels[:MAX_TOLD]) + ", ..." * (len(levels) > MAX_TOLD)
-            title = getattr(labels, "color", None) if role == "color" else None
-            what = {"color": f"by {title or 'colour'}", "panel": "panels", "rows": "rows"}[role]
+            color = getattr(labels, "color", None) or "colour"
+            what = {"color": f"by {color}", "panel": "panels"}.get(role, role)
             parts.append(f"{what}: {named}")
     text = "; ".join(filter(None, parts))
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -251,7 +248,3 @@ def _texts(figure: Any) -> list[Any]:
     if hasattr(figure, "labels"):
         return [getattr(figure.labels, name, None) for name in ("title", "subtitle", "caption")]
     return [figure.get_suptitle()] if hasattr(figure, "get_suptitle") else []
-
-
-def _as_sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,4 +1,7 @@
-"""Curves of a measure over a factor: coverage, power, type-I error against n, k, alpha."""
+"""Curves of a measure over a factor: coverage, power, type-I error against n, k, alpha.
+
+A study that declares no figures has one for each of its first measures, by `draw_default`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions, panels
 from simstudy.figures.captions import caption, format_name, notes
+from simstudy.figures.comparisons import dots_plot
 from simstudy.figures.frame import (
     MEASURED,
     as_axis,
@@ -21,6 +25,7 @@ from simstudy.figures.frame import (
     need_columns,
     nominal_levels,
     nominal_lines,
+    ordered_levels,
     rows_of,
     with_interval,
 )
@@ -32,6 +37,12 @@ MARK = 0.085  # inches between the middles of two marks side by side
 # Theory at categories, or at fewer points, is drawn as level marks: a line would claim values
 # between them.
 MIN_FOR_LINE = 5
+
+# Of the figures that a study does not declare:
+MAX_COLORS = 8  # levels told apart by colour
+MAX_PANELS, MAX_ROWS = 6, 5  # panels side by side (wrapped), and rows of panels
+LABEL = " "  # column that names the only row of a figure
+AT_ZERO = ("bias", "median_bias", "standardised_bias", "relative_bias", "relative_error_model_se")
 
 
 def measure_curves(
@@ -90,14 +101,23 @@ def measure_curves(
     Returns
     -------
     ggplot
-        The figure. Unknown columns and measures, and rows that would share a position, are refused.
+        The figure.
+
+    Raises
+    ------
+    FigureError
+        If a column or a measure is unknown, rows would share a position, or a value has no place on
+        a logarithmic axis.
     """
     measures = [y] if isinstance(y, str) else list(y)
     mapped = _with_measure_mapped(measures, {"rows": rows, "panel": panel, "color": color})
     need_columns(summary, [x, *mapped.values(), nominal if isinstance(nominal, str) else None])
     found = rows_of(summary, measures)
-    if log_x:
-        _check_log(found[x])
+    if log_x and is_number(found[x]) and (found[x] <= 0).any():
+        raise FigureError(
+            f"log_x=True with x={found[x].min():g}: it has no position on a logarithmic axis, so "
+            "the point would vanish. Leave log_x out, or filter those rows."
+        )
     check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
     drawn = panels.with_panels(drawn, found, mapped)
@@ -110,20 +130,22 @@ def measure_curves(
     theory, drawn = _same_panels(theory, drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_dodged(rows, width * dodge, log_x) for rows in (drawn, theory))
-    place = _aside_of_categories(drawn, width * dodge)
+    is_aside = bool(width * dodge) and not is_number(drawn["x"])
+    place = p9.position_dodge(width=width * dodge, preserve="single") if is_aside else "identity"
     parts = _joined(drawable(drawn))[0], *_joined(theory, MIN_FOR_LINE)
     colored = "color" in drawn
     marks = dict.fromkeys(("color", "shape", "group"), "color") if colored else {"group": 1}
     levels = nominal_lines(drawn, nominal_levels(nominal, found))
     level = p9.geom_hline(p9.aes(yintercept="nominal"), levels, linetype="dashed", color=MUTED)
     own_scales = "measure" in (mapped["panel"], mapped["rows"])
-    places = _positions(drawable(drawn), width * dodge, log_x)
+    shown = drawable(drawn)
+    across = _across(shown, width * dodge, log_x)
     return (
-        p9.ggplot(drawable(drawn), p9.aes("place", "estimate", **marks))
+        p9.ggplot(shown, p9.aes("place", "estimate", **marks))
         + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
         + _points(place, colored)
-        + panels.words_in_empty_panels(drawable(drawn))
+        + panels.words_in_empty_panels(shown)
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
@@ -133,10 +155,12 @@ def measure_curves(
             y=format_name(measures[0]) if len(measures) == 1 else "estimate" * (not own_scales),
             caption=caption(
                 captions.BARS * bool(drawn["lower"].notna().any()),
-                *_line_sentences(parts, joined, solid),
+                f"Solid lines: {solid}." * (not parts[1].empty),
+                f"Level marks: {solid}." * (not parts[2].empty),
+                captions.JOINS * (joined and not parts[0].empty),
                 captions.dashed_at(levels["nominal"], dashed),
                 captions.APART * bool(colored and dodge and is_number(drawn["x"])),
-                panels.format_hidden(*places, free_y=own_scales),
+                panels.format_hidden(shown, across, shown["estimate"], free_y=own_scales),
                 captions.format_fixed(found, x, *mapped.values()),
                 *notes(drawn),
             ),
@@ -144,15 +168,11 @@ def measure_curves(
     )
 
 
-def _positions(
-    rows: pd.DataFrame, width: float, log_x: bool
-) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
-    """The rows, and where their points are drawn on linear axes."""
-    if is_number(rows["x"]):
-        place = np.log10(rows["place"]) if log_x else rows["place"]
-    else:
-        place = rows["x"].cat.codes + width * _turn(rows)
-    return rows, place, rows["estimate"]
+def _across(rows: pd.DataFrame, width: float, log_x: bool) -> Any:
+    """Where points are drawn on a linear horizontal axis."""
+    if not is_number(rows["x"]):
+        return rows["x"].cat.codes + width * _turn(rows)
+    return np.log10(rows["place"]) if log_x else rows["place"]
 
 
 def _with_measure_mapped(
@@ -243,15 +263,6 @@ def _lines(
     ]
 
 
-def _line_sentences(parts: Sequence[pd.DataFrame], joined: bool, solid: str) -> list[str]:
-    simulated, line, marks = parts
-    return [
-        f"Solid lines: {solid}." * (not line.empty),
-        f"Level marks: {solid}." * (not marks.empty),
-        captions.JOINS * (joined and not simulated.empty),
-    ]
-
-
 def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
     """The exact line, coloured by its level, or in ink if it belongs to all.
 
@@ -305,12 +316,6 @@ def _turn(rows: pd.DataFrame) -> Any:
     return (rows["color"].cat.codes - (n_colors - 1) / 2) / n_colors
 
 
-def _aside_of_categories(rows: pd.DataFrame, width: float) -> Any:
-    if is_number(rows["x"]) or not width:
-        return "identity"
-    return p9.position_dodge(width=width, preserve="single")
-
-
 def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     """Room for all colours at one x, within the gap to the next x."""
     n_colors = len(rows["color"].cat.categories) if "color" in rows else 1
@@ -335,17 +340,101 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
         return [p9.scale_x_log10()]
     # minor breaks cannot be computed for a single position
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    return [p9.scale_x_log10(breaks=places, labels=_in_full, **between)]
+    labels = [f"{place:,g}" for place in places]
+    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
 
 
-def _in_full(places: Sequence[float]) -> list[str]:
-    return [f"{place:,g}" for place in places]
+def draw_default(result: Any, measure: str) -> ggplot:
+    """Draw a measure over the first factor with more than two levels, or the first one.
+
+    Methods are colours; the next two factors are panels. Of further factors the first level is
+    drawn, which the caption says. Without factors the estimates are dots by method.
+
+    Parameters
+    ----------
+    result
+        Result of a study.
+    measure
+        Name of a measure of the study.
+
+    Raises
+    ------
+    FigureError
+        If the measure has no estimate.
+    """
+    rows = result.select(measure=measure)
+    rows = rows[rows["estimate"].notna()]
+    if rows.empty:
+        raise FigureError(f"{measure} has no estimate in this run.")
+    nominal = nominal_of(measure, rows)
+    names = [name for name in factors_of(rows) if _n_levels(rows, name) > 1]
+    methods = result.plan.methods_axis if result.plan.methods else "method"
+    color = methods if methods in names and _n_levels(rows, methods) <= MAX_COLORS else None
+    others = [name for name in names if name != color]
+    x = next((name for name in others if _n_levels(rows, name) > 2), next(iter(others), None))
+    if x is None:
+        if color is None:  # one row
+            color, rows = LABEL, rows.assign(**{LABEL: format_name(measure)})
+        return dots_plot(rows, measure=measure, y=color, nominal=nominal)
+    rest = [name for name in others if name != x]
+    if color is None:
+        color = next((name for name in rest if _n_levels(rows, name) <= MAX_COLORS), None)
+        rest = [name for name in rest if name != color]
+    panel = next((name for name in rest if _n_levels(rows, name) <= MAX_PANELS), None)
+    row = next((n for n in rest if n != panel and _n_levels(rows, n) <= MAX_ROWS), None)
+    rows, fixed = _first_levels(rows, [name for name in rest if name not in (panel, row)])
+    is_wide = _spreads(rows[x])
+    rows, name_of = _in_words(result, rows, [name for name in (color, panel, row) if name])
+    figure = measure_curves(
+        rows, x=name_of[x], y=measure, color=name_of.get(color or ""),
+        panel=name_of.get(panel or ""), rows=name_of.get(row or ""), nominal=nominal, log_x=is_wide,
+    )  # fmt: skip
+    return figure + p9.labs(caption=caption(fixed, figure.labels.caption))
 
 
-def _check_log(x: pd.Series) -> None:
-    """Refuse values without a logarithm."""
-    if is_number(x) and (x <= 0).any():
-        raise FigureError(
-            f"log_x=True with x={x.min():g}: it has no position on a logarithmic axis, so "
-            "the point would vanish. Leave log_x out, or filter those rows."
-        )
+def _in_words(
+    result: Any, rows: pd.DataFrame, levels_of: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Rows with the study's labels: names of factors, and levels of some of them."""
+    rows = rows.copy()
+    for name in levels_of:
+        if words := result.details.value_labels.get(name):
+            levels = [words.get(level, str(level)) for level in ordered_levels(rows[name])]
+            shown = rows[name].map(lambda level, words=words: words.get(level, str(level)))
+            rows[name] = pd.Categorical(shown, list(dict.fromkeys(levels)))
+    names = {name: result.details.labels.get(name, name) for name in factors_of(rows)}
+    return rows.rename(columns=names), names
+
+
+def nominal_of(measure: str, rows: pd.DataFrame) -> float | None:
+    """The nominal value: 0 for a bias, the level of a coverage, α of a test; None for others."""
+    if measure in AT_ZERO:
+        return 0.0
+    for name, own, other in (("coverage", "level", "alpha"), ("type_1_error", "alpha", "level")):
+        if measure == name:
+            for factor, flips in ((own, False), (other, True)):
+                if factor in rows and is_number(rows[factor]) and rows[factor].nunique() == 1:
+                    value = float(rows[factor].iloc[0])
+                    return 1 - value if flips else value
+            return 0.95 if measure == "coverage" else 0.05
+    return None
+
+
+def _n_levels(rows: pd.DataFrame, name: str) -> int:
+    return len(set(map(repr, rows[name].tolist())))
+
+
+def _first_levels(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """The rows with the first level of some factors, and these levels as text."""
+    said = []
+    for name in names:
+        level = ordered_levels(rows[name])[0]
+        n = _n_levels(rows, name)
+        rows = rows[rows[name].isna() if level is None else rows[name] == level]
+        said.append(f"{format_name(name)} = {level} (of {n} levels)")
+    return rows, f"Drawn: {', '.join(said)}." if said else ""
+
+
+def _spreads(values: pd.Series) -> bool:
+    """Whether a quantity spans so many powers of ten that a logarithmic axis shows it better."""
+    return is_number(values) and values.min() > 0 and values.max() / values.min() >= 30

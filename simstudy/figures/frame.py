@@ -196,17 +196,14 @@ def labelled(values: pd.Series, name: str = "") -> pd.Series:
     """
     levels = ordered_levels(values)
     words = _distinct_words(levels)
-    prefix = f"{name} = " if name and not _all_text(levels) else ""
+    is_text = all(isinstance(level, str) for level in levels)
+    prefix = f"{name} = " if name and not is_text else ""
     place = {level: i for i, level in enumerate(levels)}
     missing = values.isna()
     codes = [place[None if gone else v] for v, gone in zip(values, missing, strict=True)]
     categories = pd.Index([prefix + word for word in words])
     drawn = pd.Categorical.from_codes(codes, categories=categories, ordered=True)
     return pd.Series(drawn, index=values.index)
-
-
-def _all_text(levels: Sequence[Any]) -> bool:
-    return all(isinstance(level, str) for level in levels)
 
 
 def _distinct_words(levels: Sequence[Any]) -> list[str]:

@@ -66,7 +66,8 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
 
 def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
     """The numbers of panels side by side and below each other."""
-    n_panel, n_rows = (max(_n_levels(rows, role), 1) for role in ("panel", "rows"))
+    levels = (rows[role].cat.categories if role in rows else () for role in ("panel", "rows"))
+    n_panel, n_rows = (max(len(names), 1) for names in levels)
     if "rows" in rows:
         return n_panel, n_rows
     wraps = n_panel > WRAP_AT
@@ -149,12 +150,7 @@ def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
     words = [str(word) for word in x.cat.categories]
     if sum(map(len, words)) + 2 * len(words) <= ROOM_FOR_LABELS["alone" if alone else "among"]:
         return []
-    return [turned()]
-
-
-def turned() -> Any:
-    """A theme that rotates the labels of the horizontal axis."""
-    return p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))
+    return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))]
 
 
 def by_panel(frame: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
@@ -179,10 +175,14 @@ def words_in_panels(
     The vertical axis is extended to make room at the top; a lower corner must be free of points.
     Long lines are wrapped. `scale` holds further arguments of the scale of the vertical axis.
     """
-    n_letters = _letters_across(frame)
-    texts = pd.DataFrame(
-        [where | {"text": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
-    )
+    n_letters = int((theme.FULL_WIDTH - 0.9) / panel_grid(frame)[0] / theme.LETTER) - 2
+
+    def wrapped(text: str) -> str:
+        fill = functools.partial(textwrap.fill, width=n_letters, break_long_words=False)
+        return "\n".join(map(fill, text.split("\n")))
+
+    found = [where | {"text": wrapped(say(rows))} for where, rows in by_panel(frame)]
+    texts = pd.DataFrame(found)
     n_lines = 1 + max(text.count("\n") for text in texts["text"])
     _, height = theme.panel_inches(*panel_grid(frame))
     taken = (1.3 * theme.WORDS_SIZE * n_lines + 2 * EDGE) / 72 / height  # relative to a panel
@@ -220,17 +220,3 @@ def _text_off_the_edge() -> Any:
                 text.set_transform(moved)
 
     return TextOffTheEdge
-
-
-def _letters_across(rows: pd.DataFrame) -> int:
-    """The number of letters that fit a panel."""
-    return int((theme.FULL_WIDTH - 0.9) / panel_grid(rows)[0] / theme.LETTER) - 2
-
-
-def _wrapped_words(text: str, n_letters: int) -> str:
-    lines = text.split("\n")
-    return "\n".join(textwrap.fill(line, n_letters, break_long_words=False) for line in lines)
-
-
-def _n_levels(rows: pd.DataFrame, role: str) -> int:
-    return len(rows[role].cat.categories) if role in rows.columns else 0

@@ -103,10 +103,8 @@ def panel_inches(n_columns: int = 1, n_rows: int = 1) -> tuple[float, float]:
     return across, 2.6 if n_columns * n_rows == 1 else min(max(0.8 * across, 1.2), 2.4)
 
 
-def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
-    """Colours for the levels of a factor: by hue for names, from dark to light for quantities."""
-    if not is_quantity:
-        return list(OKABE_ITO[:n_levels])
+def quantity_colors(n_levels: int) -> list[str]:
+    """Colours for the levels of a quantity, from dark to light."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -181,7 +179,14 @@ def color_scales(
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
         rest = [name for name in names if name not in colors]
-        _refuse_same_colors([name for name in names if name in colors], colors)
+        drawn = [colors[name] for name in names if name in colors]
+        twice = next((color for color in drawn if drawn.count(color) > 1), None)
+        if twice is not None:
+            both = [name for name in names if colors.get(name) == twice]
+            raise FigureError(
+                f"{' and '.join(map(repr, both))} have the same colour, {twice}, and cannot be "
+                "distinguished in one figure. Give them different colours, or draw one of them."
+            )
         if rest and len(names) > len(OKABE_ITO):
             colors = dict.fromkeys(rest, GREY) | dict(colors)
         return _level_scales({name: colors[name] for name in names}, column)
@@ -191,9 +196,9 @@ def color_scales(
             "distinguished by every reader. Put that factor on panels, filter it, or name "
             f"a few levels, colors={{{names[0]!r}: '{BLUE}'}}; the others are then grey."
         )
-    palette = level_colors(len(names), is_quantity=is_quantity)
+    palette = quantity_colors(len(names)) if is_quantity else OKABE_ITO
     marks = SHAPES[: len(names)] if len(names) <= len(SHAPES) else None
-    return _level_scales(dict(zip(names, palette, strict=True)), column, marks)
+    return _level_scales(dict(zip(names, palette, strict=False)), column, marks)
 
 
 def stroke_scale(levels: pd.Series, column: str) -> Any:
@@ -212,17 +217,6 @@ def stroke_scale(levels: pd.Series, column: str) -> Any:
     return p9.scale_linetype_manual(
         dict(zip(names, strokes, strict=False)), name=format_name(column), limits=names, guide=key
     )
-
-
-def _refuse_same_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
-    drawn = [colors[name] for name in names]
-    twice = next((name for name in names if drawn.count(colors[name]) > 1), None)
-    if twice is not None:
-        both = [name for name in names if colors[name] == colors[twice]]
-        raise FigureError(
-            f"{' and '.join(map(repr, both))} have the same colour, {colors[twice]}, and cannot "
-            "be distinguished in one figure. Give them different colours, or draw one of them."
-        )
 
 
 def _level_scales(

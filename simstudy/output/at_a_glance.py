@@ -15,8 +15,7 @@ from simstudy.design.reprs import format_names
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd, special
 from simstudy.tables.rounding import plus_minus
-from simstudy.tables.summary import as_words, identities
-from simstudy.tables.words import in_words
+from simstudy.tables.summary import as_words, identities, in_words
 
 MAX_METHODS = 8  # methods that get a line each
 MAX_MEASURES = 3  # measures in a line

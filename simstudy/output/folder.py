@@ -41,7 +41,7 @@ from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
 from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files
-from simstudy.tables.summary import as_words, is_short
+from simstudy.tables.summary import MAX_TABLE_ROWS, as_words
 from simstudy.tables.table import Table
 
 FIGURES_PER_WORKER = 2  # a process starts and imports the plotting libraries in their time
@@ -323,7 +323,7 @@ def write_tables(result: Result, folder: Place) -> list[Artefact]:
         return Artefact(name, [*files], table=table)
 
     taken = SUMMARY in map(str.casefold, result.details.tables)
-    own = [SUMMARY] if not taken and is_short(result.summary) else []
+    own = [SUMMARY] if not taken and 0 < len(result.summary) <= MAX_TABLE_ROWS else []
     return [_one(name, write) for name in (*result.details.tables, *own)]
 
 

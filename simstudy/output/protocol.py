@@ -31,7 +31,7 @@ from simstudy.provenance.scenario_id import identity, short_hash
 from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.runs import PROTOCOL
-from simstudy.tables.cells import escaped
+from simstudy.tables.table import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"

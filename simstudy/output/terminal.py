@@ -16,8 +16,7 @@ from simstudy.output import formatting
 from simstudy.output.folder import Published
 from simstudy.output.manifest import REPORT
 from simstudy.output.report.findings import answer_of, count_claims
-from simstudy.tables.cells import Grid, Heading, as_text
-from simstudy.tables.table import Column, Table
+from simstudy.tables.table import Column, Grid, Heading, Table, as_text
 
 MAX_ROWS = 30  # rows of a summary that is printed in full
 MAX_SCENARIOS = 10  # scenarios listed in a forecast

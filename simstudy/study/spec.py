@@ -55,9 +55,9 @@ class DefaultFigures(dict[str, Figure]):
 
 def draw_default(result: Result, measure: str) -> Any:
     """Draw a measure over the study's first factor."""
-    from simstudy.figures import default
+    from simstudy.figures import curves
 
-    return default.draw_default(result, measure)
+    return curves.draw_default(result, measure)
 
 
 @dataclass(frozen=True)

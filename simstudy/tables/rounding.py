@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 ERROR_DIGITS = 2
 VALUE_DIGITS = 4  # significant digits of a number without an error
 PLAIN_EXPONENTS = range(-5, 7)  # powers of ten of numbers written without an exponent
-HUGE = 1e7  # larger numbers have a power of ten
 ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
 ARITHMETIC_ZERO = 1e-15  # a smaller difference of numbers around 1 is their rounding
 SIGNS = {"nan": "–", "inf": "∞", "-inf": "-∞"}
@@ -71,7 +70,7 @@ def plus_minus(value: float, mcse: float = 0.0) -> str:
         return with_commas(without_error(value)).replace("-", "−")
     error = _decimal(2 * mcse)
     last = error.adjusted() - (error.as_tuple().digits[0] == 1)
-    if abs(value) < HUGE:
+    if abs(value) < 10.0**PLAIN_EXPONENTS.stop:
         last = min(last, 0)
     rounded = to_decimals(value, -last), _written(_to_place(error, last))
     return " ± ".join(map(with_commas, rounded)).replace("-", "−")

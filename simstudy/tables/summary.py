@@ -1,9 +1,10 @@
-"""Summary tables: a row per scenario and cell, a column per measure."""
+"""Summaries as tables, a row per scenario and cell and a column per measure, and in words."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
-from simstudy.lazy import pd
-from simstudy.tables.cells import as_text
-from simstudy.tables.table import Column, Table
+from simstudy.lazy import pd, special
+from simstudy.tables.rounding import plus_minus, to_decimals
+from simstudy.tables.table import Column, Table, as_text
 
 Readings = Mapping[str, Mapping[Any, str]]
 Labels = Mapping[Any, str]
@@ -23,6 +24,10 @@ HEAD_ROWS = 10  # rows in the `repr` of a result
 MAX_TABLE_ROWS = 1000  # rows of a summary; a longer table is too long to read
 MAX_NAMED = 4  # measures named in a caption
 NAME = re.compile(r"[^\W_]+(_[\w.]+)+")  # identifiers of several words
+MAX_RATIO = 5.0  # of two errors of estimates that are averaged, unless they are proportions
+ROUNDING = 1e-9  # relative difference of estimates that are one number but for arithmetic
+CHANCE = 0.001  # p-value below which estimates differ by more than chance
+MAX_VISIBLE = 0.5  # two errors that move a number by less than this of its last digit are not shown
 PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
 
 
@@ -75,18 +80,17 @@ def summary_table(
     columns: dict[str, Column | str] = {
         n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
     }
-    groups: Iterable[tuple[Any, pd.DataFrame]] = summary.groupby(spread, sort=False, dropna=False)
-    for value, rows in groups:
+    for value, rows in summary.groupby(spread, sort=False, dropna=False):
         in_place = rows.set_axis(places[rows.index]).reindex(range(len(firsts)))
         name = str(value) if axis is None else f"{axis}={value}"
         own = f"{name}_estimate" if name in keys else name
         error, warning = f"{name}_mcse", f"{name}_warning"
         data |= {own: in_place["estimate"].tolist(), error: in_place["mcse"].tolist()}
         heading = words.get(spread, {}).get(value, labels.get(value, as_words(value)))
-        columns[own] = Column(heading, mcse=error)
-        if "warning" in rows and rows["warning"].fillna("").any():
+        is_warned = "warning" in rows and rows["warning"].fillna("").any()
+        if is_warned:
             data[warning] = in_place["warning"].fillna("").tolist()
-            columns[own] = Column(heading, mcse=error, warning=warning)
+        columns[own] = Column(heading, mcse=error, warning=warning if is_warned else "")
     notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     caption = _caption(summary, title, axis or "")
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
@@ -118,11 +122,6 @@ def factor_column(values: Sequence[Any], words: Mapping[Any, str], heading: str 
     """A column of factor levels."""
     names = (value for value in values if isinstance(value, str) and NAME.fullmatch(value))
     return Column(heading, words={name: as_words(name) for name in names} | dict(words))
-
-
-def is_short(summary: pd.DataFrame) -> bool:
-    """Whether a table is short enough to read."""
-    return 0 < len(summary) <= MAX_TABLE_ROWS
 
 
 def identities(keys: pd.DataFrame) -> list[str]:
@@ -162,3 +161,99 @@ def _replicates(summary: pd.DataFrame) -> str:
 
 def _range(counts: pd.Series) -> str:
     return from_to(int(counts.min()), int(counts.max()))
+
+
+def in_words(
+    rows: pd.DataFrame | pd.Series,
+    *,
+    percent: bool = False,
+    decimals: int | None = None,
+    where: Sequence[str] = (),
+) -> str:
+    """Describe estimates with their Monte Carlo errors, for the answer of a study.
+
+    The least and the greatest of several noisy estimates lie apart even if all have one true value.
+    They are therefore given, each with its own error, only if the estimates differ by more than
+    chance, or their errors are too unequal to tell; otherwise their weighted mean is. Its error
+    takes the rows as independent, as those of different scenarios are.
+
+    Parameters
+    ----------
+    rows
+        Rows of a summary, or one row: `estimate` and `mcse`.
+    percent
+        Whether these are proportions to be shown as percentages.
+    decimals
+        Decimal places of the numbers shown. A number whose error does not show at these has no ±.
+        Default: by the error.
+    where
+        Factors and axes that say where the least and the greatest are.
+
+    Returns
+    -------
+    str
+        "80.2 ± 0.3%", "5.0% (all 12 within chance)" or "2.3 ± 0.2% to 13.1 ± 0.4%".
+
+    Raises
+    ------
+    LookupError
+        If there is no row with an estimate.
+
+    Examples
+    --------
+    The result is that of the example of `Study`.
+
+    >>> from simstudy.tables import in_words
+    >>> in_words(result.row("type_1_error", method="welch"), percent=True)[:3] > ""
+    True
+    """
+    frame = rows.to_frame().T if isinstance(rows, pd.Series) else rows
+    known = frame["estimate"].astype(float).map(math.isfinite)
+    n_lost, frame = int((~known).sum()), frame[known]
+    if frame.empty:
+        raise LookupError("these rows have no estimate")
+    values, errors = (frame[name].to_numpy(dtype=float) for name in ("estimate", "mcse"))
+    size, sign = (100, "%") if percent else (1, "")
+
+    def text(value: float, error: float) -> str:
+        value, error = size * value, size * error
+        if decimals is None or 2 * error >= MAX_VISIBLE * 10.0**-decimals:
+            return plus_minus(value, error) + sign
+        return to_decimals(value, decimals).replace("-", "−") + sign
+
+    if np.ptp(values) <= ROUNDING * np.abs(values).max():
+        found = text(values[0], errors.max())
+    elif differ(values, errors) or (errors.max() > MAX_RATIO * errors.min() and not percent):
+        ends = int(values.argmin()), int(values.argmax())
+        found = " to ".join(text(values[at], errors[at]) + _place(frame, at, where) for at in ends)
+    else:
+        n = frame.get("n_given", frame.get("n_rep", pd.Series(1, frame.index)))  # replicates behind
+        weights = n.to_numpy(dtype=float) if percent else 1 / errors**2
+        mean = np.average(values, weights=weights)
+        error = np.sqrt(np.sum((weights * errors) ** 2)) / np.sum(weights)
+        each = "both" if len(frame) == 2 else f"all {len(frame):,}"
+        found = f"{text(float(mean), float(error))} ({each} within chance)"
+    return found + f"; {n_lost:,} without an estimate" * bool(n_lost)
+
+
+def differ(values: np.ndarray, errors: np.ndarray) -> bool:
+    """Whether estimates differ by more than their Monte Carlo errors explain.
+
+    The sum of squared deviations from the weighted mean, in errors, is compared with the chi-square
+    distribution (Cochran 1954). Common random numbers make it smaller, so that nothing is called
+    different by mistake.
+    """
+    if not np.all(np.isfinite(errors) & (errors > 0)):
+        return True
+    weights = 1 / errors**2
+    mean = np.sum(weights * values) / np.sum(weights)
+    excess = float(np.sum(weights * (values - mean) ** 2))
+    return bool(special.chdtrc(len(values) - 1, excess) < CHANCE)
+
+
+def _place(frame: pd.DataFrame, at: int, where: Sequence[str]) -> str:
+    """Where a row is, by the factors that differ: " (n 20)"."""
+    varying = [name for name in where if len(set(map(repr, frame[name].tolist()))) > 1]
+    levels = {name: frame[name].iloc[at] for name in varying}
+    words = [f"{as_words(n)} {factor_column([v], {}).cell(v)}" for n, v in levels.items()]
+    return f" ({', '.join(words)})" if words else ""

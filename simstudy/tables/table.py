@@ -1,14 +1,16 @@
-"""A table: a frame, the format of its columns, and its files."""
+"""A table: a frame, the format of its columns, and its forms: CSV, Markdown, LaTeX, plain text."""
 
 from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from textwrap import wrap
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,13 +18,48 @@ from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote import Place, place_of
-from simstudy.tables.cells import Grid, Heading, as_latex, as_markdown, as_text
 from simstudy.tables.rounding import to_decimals, with_commas, with_error
 from simstudy.validation import check_file_name, file_name
 
-ENDINGS: Final = ("csv", "md", "tex")
 MISSING: Final = "–"
 DAGGER: Final = "†"  # after a number with a warning, which a note below the table tells
+GAP: Final = "  "  # between columns in a terminal
+MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
+PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
+SKIP: Final = "\\par\\smallskip\n"
+NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?†?")
+MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
+SIGNS: Final = (  # each followed by its name in LaTeX
+    "×times ·cdot ±pm ≤le ≥ge ≠ne ≈approx ∞infty √surd →to ∈in αalpha βbeta γgamma δdelta "
+    "εepsilon ζzeta ηeta θtheta ιiota κkappa λlambda μmu νnu ξxi πpi ρrho σsigma τtau υupsilon "
+    "φphi χchi ψpsi ωomega ΓGamma ΔDelta ΘTheta ΛLambda ΞXi ΠPi ΣSigma ΥUpsilon ΦPhi ΨPsi ΩOmega"
+)
+LETTERS: Final = r"\backslash ~asciitilde ^asciicircum <less >greater |bar"  # likewise, of text
+LATEX: Final = str.maketrans(
+    dict.fromkeys(range(32))  # control characters are left out
+    | {letter: f"\\{letter}" for letter in "{}$&#%_"}
+    | {word[0]: rf"\text{word[1:]}{{}}" for word in LETTERS.split()}
+    | {word[0]: f"$\\{word[1:]}$" for word in SIGNS.split()}
+    | {letter: rf"\textsuperscript{{{digit}}}" for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {letter: rf"\textsubscript{{{digit}}}" for digit, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+    | {"−": "$-$", "⁻": r"\textsuperscript{$-$}", "′": "$'$", "†": r"\dag{}"}
+)
+
+
+class Heading(NamedTuple):
+    """The heading of a column, and whether the column holds numbers."""
+
+    text: str
+    is_number: bool
+
+
+class Grid(NamedTuple):
+    """A table of text cells: headings, rows, caption, notes."""
+
+    headings: list[Heading]
+    rows: list[list[str]]
+    caption: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +107,7 @@ class Column:
         str
             The formatted value.
         """
-        if self._has_words_for(value):
+        if isinstance(value, str | numbers.Real) and value in self.words:
             return self.words[value]
         if value is None or value is pd.NA or value is pd.NaT:
             return MISSING
@@ -83,15 +120,11 @@ class Column:
         error = float(mcse) if self.mcse and is_number(mcse) else math.nan
         shown: Any = value
         if self.percent:
-            shown, error = _percentage(shown), _percentage(error)
+            shown, error = (float(f"{100 * share:.15g}") for share in (shown, error))  # 0.29: 29
         if self.decimals is not None and not self.mcse:
             return with_commas(to_decimals(shown, self.decimals))
         rounded = with_error(shown, error)
         return with_commas(rounded.value) + f" ({with_commas(rounded.error)})" * bool(rounded.error)
-
-    def _has_words_for(self, value: Any) -> bool:
-        """Whether a value has a label."""
-        return isinstance(value, str | numbers.Real) and value in self.words
 
 
 @dataclass(frozen=True)
@@ -155,29 +188,57 @@ class Table:
         return as_csv(self.frame[list(dict.fromkeys(names))])  # two columns may have one error
 
     def markdown(self) -> str:
-        """Format as Markdown, rounded.
+        """Format as Markdown, rounded: caption, table, notes.
+
+        The pipe syntax is that of GitHub, Pandoc and Jupyter.
 
         Returns
         -------
         str
             The text.
         """
-        return writable(as_markdown(self.grid))
+        shown = _mapped(self.grid, escaped)
+        head, rule, *rows = _aligned(shown, least=3)
+        sides = zip(rule, shown.headings, strict=True)
+        rule = [f"{line[1:]}:" if heading.is_number else line for line, heading in sides]
+        table = "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+        return writable("\n\n".join([shown.caption, table, *shown.notes]) + "\n")
 
     def latex(self, label: str = "") -> str:
-        """Format as LaTeX, rounded.
+        r"""Format as LaTeX for `\input`, rounded, with caption, label and notes.
+
+        The first line is a comment with the packages it needs. Numbers are right-aligned. Tables of
+        more than 40 rows break over pages.
 
         Parameters
         ----------
         label
-            Label of the table, without `tab:`.
+            Label of the table, without `tab:`. Empty: no label.
 
         Returns
         -------
         str
             The text.
         """
-        return writable(as_latex(self.grid, label))
+        typeset = _mapped(self.grid, _latex_cell)
+        names = pd.Index([heading.text for heading in typeset.headings], dtype=object)
+        style = pd.DataFrame(typeset.rows, columns=names, dtype=object).style.hide(axis="index")
+        sides = "".join("r" if heading.is_number else "l" for heading in typeset.headings)
+        is_long = len(typeset.rows) > PAGE_ROWS
+        table = style.to_latex(
+            caption=typeset.caption,
+            label=f"tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}" if label else None,
+            column_format=f"@{{}}{sides}@{{}}",
+            hrules=True,
+            environment="longtable" if is_long else None,
+            position_float=None if is_long else "centering",
+        )
+        table = table.replace(r"\begin{tabular}", rf"{SKIP}\begin{{tabular}}")
+        text = " ".join(typeset.notes)
+        notes = f"{SKIP}{{\\footnotesize\\raggedright\\noindent {text}\\par}}\n" if text else ""
+        packages = r"% \usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
+        end = "" if is_long else "\\end{table}\n"
+        return writable(f"{packages}\n{table.removesuffix(end)}{notes}{end}")
 
     def __str__(self) -> str:
         """The table as text, rounded."""
@@ -210,14 +271,11 @@ class Table:
         nothing = [None] * len(values)
         cells = list(map(how.cell, values, self.frame[how.mcse] if how.mcse else nothing))
         warned = self.frame[how.warning] if how.warning else nothing
-        unlabelled = [
-            value
-            for value, cell in zip(values, cells, strict=True)
-            if cell != MISSING and not how._has_words_for(value)
-        ]
+        words, both = {MISSING, *how.words.values()}, zip(values, cells, strict=True)
+        are_numbers = [is_number(value) for value, cell in both if cell not in words]
         heading = how.heading + ", %" * (how.percent and "%" not in how.heading)
         marked = [cell + DAGGER * bool(text) for cell, text in zip(cells, warned, strict=True)]
-        return Heading(heading, bool(unlabelled) and all(map(is_number, unlabelled))), marked
+        return Heading(heading, bool(are_numbers) and all(are_numbers)), marked
 
 
 def is_number(value: Any) -> bool:
@@ -225,9 +283,84 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _percentage(proportion: float) -> float:
-    """A proportion as a percentage: 0.29 is 29, and not less."""
-    return float(f"{100 * proportion:.15g}")
+def as_text(grid: Grid, width: int | None = None) -> str:
+    """Format as plain text: caption, headings, rows, notes.
+
+    Parameters
+    ----------
+    width
+        Letters in a line: texts of the first column are folded to fit. Default: no folding.
+    """
+    shown = _mapped(grid, with_minus)
+    if width is not None:
+        others = sum(map(len, _aligned(shown)[0][1:])) + len(GAP) * (len(shown.headings) - 1)
+        first = max(width - others, MIN_FIRST_WIDTH)
+        shown = shown._replace(rows=[line for row in shown.rows for line in _folded(row, first)])
+    table = "\n".join(GAP.join(row).rstrip() for row in _aligned(shown))
+    return "\n\n".join([shown.caption, table, *shown.notes])
+
+
+def _folded(row: list[str], width: int) -> list[list[str]]:
+    """A row in several lines, with the first text folded to a width."""
+    name, *others = row
+    first, *more = wrap(name, width) or [""]
+    return [[first, *others], *([text, *([""] * len(others))] for text in more)]
+
+
+def _aligned(grid: Grid, least: int = 0) -> list[list[str]]:
+    """Headings, a rule and rows, with all cells of a column as wide as the widest."""
+    columns = []
+    for heading, *texts in zip(grid.headings, *grid.rows, strict=True):
+        width = max(least, *map(len, (heading.text, *texts)))
+        side = str.rjust if heading.is_number else str.ljust
+        columns.append([side(text, width) for text in (heading.text, "-" * width, *texts)])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def escaped(text: str) -> str:
+    """Escape a text for Markdown, in one line."""
+    return _in_one_line(text).translate(MARKDOWN)
+
+
+def latex_escaped(text: str) -> str:
+    """Escape a text for LaTeX, in one line; Greek letters become formulas.
+
+    Other letters beyond ASCII stay as they are: LaTeX takes those of European languages, and
+    LuaLaTeX and XeLaTeX all that the font has.
+    """
+    return _in_one_line(text).translate(LATEX)
+
+
+def _latex_cell(text: str) -> str:
+    r"""A text, or a number with minus sign and superscript exponent.
+
+    A leading bracket or star would be an argument of the line end before it.
+    """
+    typeset = latex_escaped(text)
+    if NUMBER.fullmatch(text):
+        signed = re.sub("(?<!e)-", "$-$", typeset)
+        return re.sub(r"e([-+]?\d+)", r" $\\times$ 10\\textsuperscript{\1}", signed)
+    return "{}" * typeset.startswith(("[", "*")) + typeset
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def with_minus(text: str) -> str:
+    """A text in one line; a number begins with a minus sign instead of a hyphen."""
+    line = _in_one_line(text)
+    return f"−{line[1:]}" if line.startswith("-") and NUMBER.fullmatch(line) else line
+
+
+def _mapped(grid: Grid, change: Callable[[str], str]) -> Grid:
+    """A grid with every text changed."""
+    return Grid(
+        [Heading(change(text), is_number) for text, is_number in grid.headings],
+        [list(map(change, row)) for row in grid.rows],
+        change(grid.caption),
+        tuple(map(change, grid.notes)),
+    )
 
 
 def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> list[Place]:
@@ -261,7 +394,7 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
             f"a {type(table).__name__} cannot be saved as a table: `save_table` needs a "
             "simstudy.tables.Table. Return one of these."
         )
-    paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS]
+    paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in ("csv", "md", "tex")]
     forms = [table.csv(), table.markdown(), table.latex(label or name)]
     for path, text in zip(paths, forms, strict=True):
         write_bytes(path, text.encode())

@@ -80,16 +80,16 @@ def points(figure: Any) -> np.ndarray:
     return np.ma.getdata(np.concatenate(found)) if found else np.empty((0, 2))
 
 
-def segments(figure: Any, n_vertices: int = 2) -> np.ndarray:
-    """All lines with this number of vertices: (line, vertex, x and y)."""
+def segments(figure: Any) -> np.ndarray:
+    """All lines of two points: (line, point, x and y)."""
     lines = [
         segment
         for ax in figure.axes
         for a in ax.findobj(LineCollection)
         for segment in a.get_segments()
-        if len(segment) == n_vertices
+        if len(segment) == 2
     ]
-    return np.array(lines).reshape(-1, n_vertices, 2)
+    return np.array(lines).reshape(-1, 2, 2)
 
 
 def boxes(figure: Any) -> np.ndarray:

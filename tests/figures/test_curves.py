@@ -1,11 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
-from simstudy.figures import colors_of, measure_curves
+from simstudy.figures import measure_curves
 from simstudy.figures.curves import staircase
 from tests.figures.data import make_summary, points, segments, text_of
 
@@ -41,13 +39,6 @@ def test_every_estimate_is_a_point_and_every_interval_a_bar():
     assert set(given) <= bars
 
 
-@pytest.mark.usefixtures("lines_through_few")
-def test_no_point_covers_another():
-    drawn = measure_curves(NORMAL, x="n", y="coverage", color="method").draw()
-    assert len(np.unique(points(drawn), axis=0)) == 4
-    assert len(np.unique(points(drawn)[:, 0])) == 4
-
-
 def test_points_stay_nearer_to_their_own_x_than_to_the_next():
     drawn = measure_curves(NORMAL, x="n", y="coverage", color="method", log_x=True).draw()
     at = points(drawn)[:, 0]
@@ -73,12 +64,9 @@ def test_theory_for_what_was_not_simulated_is_refused():
     grid = pd.DataFrame({"n": [5, 20], "method": "bayes", "exact": 0.9})
     with pytest.raises(FigureError, match="theory has method at bayes, which was not simu"):
         measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
-
-
-def test_theory_that_overlaps_itself_is_refused():
-    grid = pd.DataFrame({"n": [5, 5], "method": "t", "dgp": ["a", "b"], "exact": 0.9})
+    twice = pd.DataFrame({"n": [5, 5], "method": "t", "dgp": ["a", "b"], "exact": 0.9})
     with pytest.raises(FigureError, match=r"1 point would .* differ in dgp \(2 levels\)"):
-        measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
+        measure_curves(NORMAL, x="n", y="coverage", color="method", exact=twice)
 
 
 def test_several_measures_take_the_free_role_and_their_own_scales():
@@ -104,13 +92,6 @@ def test_nominal_levels_may_differ_by_measure_or_by_row():
     by_row = SUMMARY.assign(level=np.where(SUMMARY["dgp"] == "normal", 0.9, 0.8))
     line = measure_curves(by_row, y="coverage", nominal="level", **SPECIFIC).layers[0]._data
     assert dict(zip(line["panel"], line["nominal"], strict=True)) == {"normal": 0.9, "skewed": 0.8}
-
-
-def test_more_colours_than_can_be_told_apart_are_refused():
-    many = pd.concat([NORMAL.assign(method=f"m{i}") for i in range(9)])
-    many = many[many["n"] == 5].drop_duplicates(["method", "measure"])
-    with pytest.raises(FigureError, match="color='method' has 9 levels, but only 8"):
-        measure_curves(many, x="n", y="coverage", color="method")
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis():
@@ -151,13 +132,6 @@ def exact_layers(plot):
     return [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
 
 
-def test_theory_without_colours_holds_for_all():
-    grid = pd.DataFrame({"n": np.arange(5, 21), "exact": 0.9})
-    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
-    assert "color" not in exact_layers(plot)[0]
-    plot.draw()
-
-
 def test_theory_may_be_a_function_of_the_columns_that_are_drawn():
     def known(n, method, factor=2.0):
         return factor * n if method == "t" else np.nan
@@ -184,14 +158,6 @@ def test_a_measure_known_without_simulation_is_a_panel_of_its_own():
     )  # fmt: skip
     assert list(plot.data["panel"].cat.categories) == ["coverage", "width"]
     assert len(plot.draw().axes) == 2
-
-
-def test_a_method_has_its_colour_whatever_else_is_drawn():
-    colors = colors_of(["z", "other", "t"])
-    for rows in (NORMAL, NORMAL[NORMAL["method"] == "t"]):
-        plot = measure_curves(rows, x="n", y="coverage", color="method", colors=colors)
-        drawn = {tuple(c) for a in plot.draw().findobj(PathCollection) for c in a.get_facecolor()}
-        assert to_rgba(colors["t"]) in drawn
 
 
 def test_two_methods_of_one_colour_are_refused_in_one_figure():

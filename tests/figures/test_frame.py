@@ -7,12 +7,7 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
-from simstudy.figures import (
-    dots_plot,
-    measure_curves,
-    nested_loop_plot,
-    trade_off_plot,
-)
+from simstudy.figures import dots_plot, measure_curves, nested_loop_plot, trade_off_plot
 from simstudy.figures.frame import (
     as_axis,
     check_no_hidden_rows,
@@ -24,7 +19,6 @@ from simstudy.figures.frame import (
     ordered_levels,
     rows_like,
     rows_of,
-    with_interval,
     with_labels,
 )
 from tests.figures.data import make_summary
@@ -44,17 +38,6 @@ def test_a_missing_measure_is_named_with_the_nearest():
     assert rows[["exact", "lower", "n_failed", "n_rep"]].isna().all(axis=None), "these may lack"
     with pytest.raises(FigureError, match=r"no measure 'coverag' .*: did you mean 'coverage'\?"):
         rows_of(make_summary(), ["bias", "coverag"])
-
-
-def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
-    coverage = rows_of(make_summary(), ["coverage"])
-    with pytest.raises(FigureError) as refused:
-        check_no_hidden_rows(coverage, {"x": "n", "panel": None}, ["dgp", "n", "method"])
-    assert str(refused.value) == (
-        "6 points would be drawn over others: rows still differ in dgp (2 levels) and method "
-        "(2 levels) once x='n' are fixed. Filter to one level, or map that factor too (color, "
-        "panel or rows where the figure has them)."
-    )
 
 
 @pytest.mark.parametrize(
@@ -113,18 +96,6 @@ def test_an_axis_keeps_finite_numbers_and_names_the_rest():
     assert as_axis(pd.Series([5, 20], dtype=object)).dtype == "int64"
     assert list(as_axis(pd.Series([20.0, np.inf]))) == ["20", "inf"]
     assert list(as_axis(pd.Series([True, False]))) == ["True", "False"]
-
-
-def test_intervals_are_as_given_else_two_mcse():
-    rows = pd.DataFrame(
-        {
-            "estimate": [0.5, 2.0],
-            "mcse": [0.1, 0.25],
-            "lower": [0.2, np.nan],
-            "upper": [0.9, np.nan],
-        }
-    )
-    assert with_interval(rows)[["lower", "upper"]].to_numpy().tolist() == [[0.2, 0.9], [1.5, 2.5]]
 
 
 def test_a_figure_without_a_finite_estimate_is_refused():

@@ -2,21 +2,29 @@ import re
 import subprocess
 import sys
 from io import BytesIO
+from itertools import combinations
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from simstudy.errors import FigureError
-from simstudy.figures import agreement_plot, measure_curves, save_figure
-from simstudy.figures.panels import facets
-from simstudy.figures.save import drawn_figure, printed, with_caption_at_edge, with_minus
-from simstudy.figures.theme import FULL_WIDTH, TALLEST
-from tests.figures.data import make_summary
+from simstudy.figures import agreement_plot, dots_plot, errors_plot, measure_curves, save_figure
+from simstudy.figures.save import (
+    as_printed,
+    drawn_figure,
+    fit_texts,
+    move_caption_to_edge,
+    printed,
+    with_minus,
+)
+from simstudy.figures.theme import FULL_WIDTH
+from tests.figures.data import make_replicates, make_summary, text_of
 from tests.support import ROOT
 
 ELSEWHERE = """
@@ -104,14 +112,9 @@ def test_two_files_have_the_pixels_asked_for_and_no_date(tmp_path):
     assert not re.search(r"<dc:date>|matplotlib\.org/\d|v\d+\.\d+\.\d+", svg)
 
 
-def test_an_axes_is_saved_as_its_figure(tmp_path):
-    figure = Figure(figsize=(2, 1))
-    axes = figure.subplots()
-    axes.plot([0, 1], [1, 0])
-    one, other = (save_figure(drawn, tmp_path, "1", dpi=50) for drawn in (figure, axes))
-    assert one.png.read_bytes() == other.png.read_bytes()
-    with pytest.raises(FigureError, match="of type list cannot be saved"):
-        save_figure([axes], tmp_path, "1")
+def test_what_is_no_figure_is_refused(tmp_path):
+    with pytest.raises(FigureError, match="type DataFrame cannot be saved as a figure"):
+        save_figure(pd.DataFrame(), tmp_path, "1")
 
 
 def test_the_backend_in_use_stays(tmp_path):
@@ -120,19 +123,6 @@ def test_the_backend_in_use_stays(tmp_path):
     before, figures = plt.get_backend(), plt.get_fignums()
     save_figure(curves(), tmp_path, "1", dpi=40)
     assert (matplotlib.get_backend(), plt.get_fignums()) == (before, figures)
-
-
-@pytest.mark.parametrize(
-    ("figure", "name", "said"),
-    [
-        (Figure(), "", "'' is not a file name for a figure"),
-        (Figure(), "../a", "'../a' is not a file name for a figure"),
-        (pd.DataFrame(), "1", "type DataFrame cannot be saved as a figure"),
-    ],
-)
-def test_what_cannot_be_saved_is_refused(figure, name, said, tmp_path):
-    with pytest.raises(FigureError, match=said):
-        save_figure(figure, tmp_path, name)
 
 
 # ---------------------------------------------------------------- as printed
@@ -161,13 +151,6 @@ def test_in_one_of_two_columns_all_text_is_readable_and_on_the_page():
         assert page.contains(box.x1, box.y1), text.get_text()
 
 
-def test_every_figure_is_as_wide_as_a_page():
-    for n_panel in (1, 2, 12):
-        drawn = pd.DataFrame({"panel": pd.Categorical(range(n_panel))})
-        width, height = facets(drawn)[1].getp("figure_size")
-        assert (width, height <= TALLEST) == (FULL_WIDTH, True)
-
-
 # ---------------------------------------------------------------- PDF
 def pdf(figure, folder) -> bytes:
     return save_figure(figure, folder, "1", pdf=True).pdf.read_bytes()
@@ -184,12 +167,6 @@ def test_the_same_figure_is_the_same_pdf_in_embedded_truetype(tmp_path):
     assert save_figure(plot, tmp_path, "1").pdf is None
 
 
-def test_a_dense_layer_is_pixels_in_a_pdf_and_the_rest_is_not(tmp_path):
-    content = pdf(agreement_plot(dense(), x="a", y="b"), tmp_path)
-    assert content.count(b"/Subtype /Image") in (1, 2)  # and its mask
-    assert b"/FontFile2" in content
-
-
 # ---------------------------------------------------------------- captions
 LONG = "A caption of many words, each of which a reader has to see to the end. " * 4
 
@@ -200,8 +177,10 @@ def drawn(aspect_ratio: float | None, at_edge: bool):
     plot = measure_curves(summary[summary["dgp"] == "normal"], x="n", y="coverage", color="method")
     plot = printed(plot + p9.labs(caption=LONG) + p9.theme(figure_size=(6.5, 3)))
     plot = plot + p9.theme(aspect_ratio=aspect_ratio) if aspect_ratio else plot
-    figure = with_caption_at_edge(plot.draw(), plot) if at_edge else plot.draw()
+    figure = plot.draw()
     figure.savefig(BytesIO())  # puts everything in its place
+    if at_edge:
+        move_caption_to_edge(figure, plot)
     (caption,) = (text for text in figure.texts if text.get_text() == plot.labels.caption)
     return figure, caption.get_window_extent()
 
@@ -252,3 +231,168 @@ def test_ticks_and_words_of_a_figure_have_it():
     assert {"−2", "0", "1"} <= set(ticks)
     assert not any("-" in tick for tick in ticks)
     assert {text.get_text() for text in axes.texts} == {"type-1", "−3", "5"}
+
+
+DPI = 200
+TITLES = [f"{letter} generous shrinkage estimator with its own weights" for letter in "MWO"]
+BIAS = make_summary().query("measure == 'bias' and method == 't' and n == 5").iloc[[0]]
+
+
+def laid_out(plot, *, fits=True):
+    """A drawn figure as it is saved, or without the fit."""
+    with as_printed():
+        figure = drawn_figure(printed(plot), DPI)
+        fit_texts(figure) if fits else figure.draw_without_rendering()
+    return figure
+
+
+def strips(figure):
+    return [text for text in figure.artists if hasattr(text, "draw_info")]
+
+
+def fits_its_box(strip):
+    title, box = strip.draw_info, strip.get_window_extent()
+    side = "width" if title.position == "top" else "height"
+    return getattr(box, side) < getattr(title.ax.bbox, side)
+
+
+def labels(figure, axis="xaxis"):
+    ticks = [t for axes in figure.axes for t in getattr(axes, axis).get_major_ticks()]
+    found = [tick.label1 for tick in ticks]
+    return [label for label in found if label.get_visible() and label.get_text()]
+
+
+def touching(figure, axis="xaxis"):
+    boxes = [(label.get_text(), label.get_window_extent()) for label in labels(figure, axis)]
+    return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]
+
+
+def over(levels, column="n", **more):
+    """A row of a summary for each level of a factor."""
+    return pd.concat([BIAS.assign(**{column: level}, **more) for level in levels])
+
+
+def by_method():
+    return pd.concat([make_replicates().query("method == 't'").assign(method=n) for n in TITLES])
+
+
+CASES = {
+    "titles of columns": lambda: errors_plot(by_method(), method="method"),
+    "titles of rows": lambda: measure_curves(
+        pd.concat([over([5, 10], method=name) for name in TITLES[:2]]),
+        x="n", y="bias", rows="method",
+    ),
+    "a long word": lambda: errors_plot(
+        by_method().assign(method=lambda rows: rows["method"].str.replace(" ", "_")),
+        method="method",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_title_that_is_longer_than_its_box_is_wrapped(case):
+    plot = CASES[case]()
+    assert not all(map(fits_its_box, strips(laid_out(plot, fits=False))))
+    wrapped = strips(laid_out(plot))
+    assert all(map(fits_its_box, wrapped))
+    said = {text.get_text().replace("\n", " ") for text in wrapped}
+    assert len(said) == len(wrapped), "no title loses letters"
+
+
+def test_a_title_that_fits_stays_as_it_is():
+    plot = errors_plot(make_replicates(), method="method")
+    texts = [[text.get_text() for text in strips(laid_out(plot, fits=fits))] for fits in (0, 1)]
+    assert texts[0] == texts[1]
+
+
+def test_labels_of_a_logarithmic_axis_that_would_touch_are_left_out():
+    several = pd.concat([over([5, 10, 100, 500, 1000], part=part) for part in range(6)])
+    plot = measure_curves(several, x="n", y="bias", log_x=True, panel="part", rows="method")
+    assert touching(laid_out(plot, fits=False))
+    figure = laid_out(plot)
+    assert not touching(figure)
+    said = [label.get_text() for label in labels(figure)]
+    assert said[-1] == "1,000"
+    assert said.count("5") == 6, "each panel has its ends"
+
+
+def test_labels_of_neighbouring_panels_do_not_touch():
+    measures = ["bias", "empirical_se", "rmse", "width"]
+    ends = zip(measures, (0.0449, 0.96, 0.169, 0.1201), strict=True)
+    rows = pd.concat(
+        [BIAS.assign(measure=name, estimate=end * share, method=share, lower=np.nan, mcse=end / 100)
+         for name, end in ends for share in (0.9, 1.0)]
+    )  # fmt: skip
+    plot = dots_plot(rows, measure=measures, y="method")
+    plot = plot + p9.theme(panel_spacing_x=0, axis_text_x=p9.element_text(size=10))
+    assert touching(laid_out(plot, fits=False))
+    figure = laid_out(plot)
+    assert not touching(figure)
+    assert len(labels(figure)) >= 2 * len(measures)
+
+
+def test_categories_are_thinned_out_too():
+    names = [f"sample size {n}" for n in range(60)]
+    plot = measure_curves(over(names), x="n", y="bias")
+    figures = [laid_out(plot, fits=fits) for fits in (False, True)]
+    many, few = (len(labels(figure)) for figure in figures)
+    assert many == 60
+    assert 15 < few < 60
+    letter = labels(figures[1])[0].get_fontsize() * DPI / 72
+    ends = np.sort([label.get_window_extent().x1 for label in labels(figures[1])])
+    assert np.diff(ends).min() > letter, "turned lines lie side by side"
+
+
+def test_evenly_spaced_labels_are_every_second():
+    values = np.repeat([1e-3, 1.0], 9)
+    rows = pd.Categorical(np.tile(np.arange(9), 2))
+    frame = pd.DataFrame({"a": values, "b": values, "row": rows, "column": "all"})
+    figure = laid_out(agreement_plot(frame, x="a", y="b", rows="row", panel="column", log=True))
+    said = [label.get_text() for label in labels(figure)]
+    assert said in (["0.001", "0.1"], ["0.01", "1"], ["0.001", "0.01", "0.1", "1"])
+    assert not touching(figure)
+    assert not touching(figure, "yaxis")
+
+
+# ---------------------------------------------------------------- points that agree
+def agreeing(distance):
+    """A row for each of three methods, of which the last two differ by a share of the range."""
+    values = {"low": 0.0, "one": 1.0 - distance, "other": 1.0}
+    rows = [BIAS.assign(method=name, estimate=value, n=n) for name, value in values.items()
+            for n in (5, 20)]  # fmt: skip
+    return pd.concat(rows).assign(lower=np.nan, upper=np.nan, mcse=0.001)
+
+
+def mark_distances(figure):
+    """Distances between all pairs of points, in diameters of a mark."""
+    drawn = [(axes, found) for axes in figure.axes for found in axes.findobj(PathCollection)]
+    at = np.concatenate([axes.transData.transform(f.get_offsets()) for axes, f in drawn])
+    diameter = np.sqrt(drawn[0][1].get_sizes()[0]) * DPI / 72
+    return [np.hypot(*(a - b)) / diameter for a, b in combinations(at, 2)]
+
+
+@pytest.mark.parametrize("n_panels", [1, 3])
+def test_points_that_agree_stand_beside_each_other(n_panels):
+    rows = pd.concat([agreeing(0.0).assign(part=part) for part in range(n_panels)])
+    plot = measure_curves(rows, x="n", y="bias", color="method", panel="part")
+    assert min(mark_distances(laid_out(plot))) > 1
+    assert "hide" not in text_of(plot)
+    assert "set apart by colour" in text_of(plot)
+
+
+@pytest.mark.parametrize(("distance", "hidden"), [(0.0, True), (0.2, False)])
+def test_points_that_stay_on_each_other_are_named(distance, hidden):
+    plot = measure_curves(agreeing(distance), x="n", y="bias", color="method", dodge=False)
+    assert ("Points that others hide: one 2." in text_of(plot)) == hidden
+    assert (min(mark_distances(laid_out(plot))) < 0.5) == hidden
+
+
+def test_a_panel_without_points_says_so():
+    rows = pd.concat([agreeing(0.2).assign(part=part, row=part) for part in ("a", "b")])
+    more = agreeing(0.2).assign(part="a", row="b")
+    plot = measure_curves(
+        pd.concat([rows, more]), x="n", y="bias", color="method", panel="part", rows="row"
+    )
+    figure = laid_out(plot)
+    found = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert found == [[], ["no estimate"], [], []]

@@ -13,7 +13,7 @@ from simstudy.figures.theme import (
     SHAPES,
     SKY,
     color_scales,
-    level_colors,
+    quantity_colors,
 )
 from tests.figures.data import make_summary
 
@@ -26,13 +26,13 @@ def luminance(color: str) -> float:
 
 @pytest.mark.parametrize("n_levels", [1, 2, 12])
 def test_quantities_get_a_ramp_that_only_grows_lighter(n_levels):
-    ramp = [luminance(color) for color in level_colors(n_levels, is_quantity=True)]
+    ramp = [luminance(color) for color in quantity_colors(n_levels)]
     assert ramp == sorted(ramp)
     assert len(set(ramp)) == n_levels
 
 
 def test_every_mark_has_a_contrast_of_three_to_one_with_white():
-    for color in [*MARKS, *level_colors(9, is_quantity=True)]:
+    for color in [*MARKS, *quantity_colors(9)]:
         assert 1.05 / (luminance(color) + 0.05) >= 3, color
 
 

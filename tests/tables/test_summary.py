@@ -1,9 +1,11 @@
-"""Measures side by side, and what is the same in all rows below."""
+import math
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from simstudy.tables.summary import MAX_TABLE_ROWS, is_short, summary_table
+from simstudy.tables import in_words
+from simstudy.tables.summary import summary_table
 
 
 def rows(**factors):
@@ -57,12 +59,6 @@ def test_a_summary_of_one_row_shows_its_measures_only():
     ]  # fmt: skip
 
 
-def test_only_what_a_person_would_read_is_made_for_every_run():
-    assert not is_short(SUMMARY.iloc[:0])
-    assert is_short(SUMMARY)
-    assert not is_short(pd.concat([SUMMARY] * (MAX_TABLE_ROWS // 4 + 1)))
-
-
 def test_factors_read_as_the_study_says_in_a_column_and_below():
     value_labels = {"n": {10: "few"}, "k": {0.5: "half"}}
     shown = summary_table(SUMMARY, "toy", value_labels).markdown()
@@ -70,3 +66,42 @@ def test_factors_read_as_the_study_says_in_a_column_and_below():
     assert "k = half, method = a." in shown
     shown = summary_table(SUMMARY.assign(k=np.inf, method=12500), "toy").markdown()
     assert "k = ∞, method = 12,500." in shown
+
+
+def estimated(estimates, mcse, **columns):
+    return pd.DataFrame({"estimate": estimates, "mcse": mcse, **columns})
+
+
+@pytest.mark.parametrize(
+    ("estimates", "mcse", "settings", "said"),
+    [
+        ([0.802], [0.0015], {"percent": True}, "80.2 ± 0.3%"),
+        ([0.802], [0.0001], {"percent": True, "decimals": 1}, "80.2%"),
+        ([0.5], [math.nan], {}, "0.5"),
+        ([0.0], [0.0], {}, "0"),
+        ([0.10, 0.11], [0.01, 0.01], {}, "0.105 ± 0.014 (both within chance)"),
+        ([0.10, 0.90], [0.01, 0.01], {}, "0.10 ± 0.02 to 0.90 ± 0.02"),
+        ([0.018, 150_000.0], [0.001, 97_000.0], {}, "0.018 ± 0.002 to 150,000 ± 194,000"),
+        ([0.1, math.nan], [0.01, math.nan], {}, "0.10 ± 0.02; 1 without an estimate"),
+        ([2.0, 2.0, 2.0], [0.0, 0.0, 0.0], {}, "2"),
+    ],
+)
+def test_what_is_said(estimates, mcse, settings, said):
+    assert in_words(estimated(estimates, mcse), **settings) == said
+
+
+def test_equal_proportions_are_weighted_by_their_replicates():
+    found = in_words(estimated([0.05, 0.06], [0.001, 0.02], n_given=[40_000, 100]), percent=True)
+    assert found.startswith("5.0")
+    assert "both within chance" in found
+
+
+def test_places_are_named_where_they_differ():
+    frame = estimated([0.1, 0.9], [0.01, 0.01], n_obs=[5, 10], law=[None, None])
+    told = in_words(frame, where=["n_obs", "law"])
+    assert told == "0.10 ± 0.02 (n obs 5) to 0.90 ± 0.02 (n obs 10)"
+
+
+def test_nothing_to_say_is_refused():
+    with pytest.raises(LookupError):
+        in_words(estimated([math.nan], [math.nan]))

@@ -20,7 +20,6 @@ from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of, heading_of
 from simstudy.remote import Place
 from simstudy.store.runs import INPUTS
-from simstudy.tables.cells import Grid, with_minus
 from simstudy.tables.summary import (
     Readings,
     as_words,
@@ -28,7 +27,7 @@ from simstudy.tables.summary import (
     format_constants,
     is_constant,
 )
-from simstudy.tables.table import Table
+from simstudy.tables.table import Grid, Table, with_minus
 from simstudy.validation import file_name
 
 SHOWN_ROWS = 2000  # rows of a table on the page; its file has all rows

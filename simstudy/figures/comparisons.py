@@ -1,4 +1,10 @@
-"""Methods compared: dots of published, exact and simulated values; one measure against another."""
+"""Methods compared: dots, one measure against another, and all scenarios in a nested loop.
+
+Nested-loop plots are those of Rücker & Schwarzer (2014), BMC Medical Research Methodology 14, 129:
+all scenarios in one panel, with the factors as step lines below. Scenarios are ordered by the
+factors, the first changing slowest. The design need not be a full grid: only existing scenarios are
+shown.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +25,11 @@ ROOM = 1.5  # gap between the dots of two rows, in gaps between dots of one row
 NUMBERS = ("estimate", "lower", "upper")  # of both measures of a trade-off
 EDGE = 0.45  # rows: margin beyond the middle of the first and the last, room for eight dots
 GREY = "#BBBBBB"
+DASHED = {"linetype": "dashed", "color": theme.MUTED}
+# Of nested-loop plots:
+BAND = 0.07  # height of a factor's steps, as a share of the measure's range
+GAP = 0.09  # room above each factor's steps for its name, as a share of the measure's range
+CROWDED = 80  # scenarios; lines are thinner if there are more
 
 
 def dots_plot(
@@ -69,12 +80,14 @@ def dots_plot(
     frame.check_no_hidden_rows(found, {"panel": "measure", **mapped}, frame.factors_of(summary))
     drawn = _placed(frame.with_interval(found), mapped, measures)
     levels = frame.nominal_lines(drawn, frame.nominal_levels(nominal, drawn))
+    known = drawn.dropna(subset="exact")
+    mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=theme.INK)
     return (
         p9.ggplot(frame.drawable(drawn), p9.aes("estimate", "place"))
-        + _dashed(levels)
+        + [p9.geom_vline(p9.aes(xintercept="nominal"), levels, **DASHED)] * (not levels.empty)
         + _printed(published, drawn, mapped)
         + _dots(drawn)
-        + _exact(drawn)
+        + [mark] * (not known.empty)
         + (_figures(drawn) if in_figures else [p9.scale_x_continuous(breaks=_ticks(4))])
         + theme.theme_study()
         + theme.colors_by(drawn, found, color, colors)
@@ -85,7 +98,11 @@ def dots_plot(
             x="" if len(measures) > 1 else format_name(measures[0]),
             y="",
             caption=caption(
-                *_sentences(drawn, published, levels, in_figures),
+                captions.BARS,
+                captions.PARENTHESES * in_figures,
+                captions.UPRIGHT * (not known.empty),
+                captions.CROSSES * (published is not None),
+                captions.dashed_at(levels["nominal"]),
                 captions.format_fixed(found, *mapped.values()),
                 *notes(drawn),
             ),
@@ -115,11 +132,6 @@ def _aside(rows: pd.DataFrame) -> Any:
     there = rows["color"].cat.codes.groupby([rows[role] for role in where], observed=True)
     n_there, turn = there.transform("size"), there.rank() - 1
     return (turn - (n_there - 1) / 2) / (n_there - 1 + ROOM)
-
-
-def _dashed(levels: pd.DataFrame) -> list[Any]:
-    line = p9.geom_vline(p9.aes(xintercept="nominal"), levels, linetype="dashed", color=theme.MUTED)
-    return [line] * (not levels.empty)
 
 
 def _printed(
@@ -156,12 +168,6 @@ def _dots(rows: pd.DataFrame) -> list[Any]:
         p9.geom_segment(bars, size=0.7, na_rm=True, show_legend=False, **plain),
         p9.geom_point(p9.aes(**line, **mark), size=2.2, **plain),
     ]
-
-
-def _exact(rows: pd.DataFrame) -> list[Any]:
-    known = rows.dropna(subset="exact")
-    mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=theme.INK)
-    return [mark] * (not known.empty)
 
 
 def _figures(rows: pd.DataFrame) -> list[Any]:
@@ -203,18 +209,6 @@ def _size(rows: pd.DataFrame) -> Any:
     n_rows = panel_grid(rows)[1] if "rows" in rows else 1
     height = n_rows * (0.33 * len(rows["y"].cat.categories) + 0.4) + 1.2
     return p9.theme(figure_size=(theme.FULL_WIDTH, min(max(height, 2.8), theme.TALLEST)))
-
-
-def _sentences(
-    rows: pd.DataFrame, published: pd.DataFrame | None, levels: pd.DataFrame, in_figures: bool
-) -> list[str]:
-    return [
-        captions.BARS,
-        captions.PARENTHESES * in_figures,
-        captions.UPRIGHT * bool(rows["exact"].notna().any()),
-        captions.CROSSES * (published is not None),
-        captions.dashed_at(levels["nominal"]),
-    ]
 
 
 def trade_off_plot(
@@ -297,9 +291,8 @@ def _paired(rows: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
 
 def _dashed_lines(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
-    look = {"linetype": "dashed", "color": theme.MUTED}
-    upright = [p9.geom_vline(xintercept=nominal[x], **look)] if x in nominal else []
-    return upright + ([p9.geom_hline(yintercept=nominal[y], **look)] if y in nominal else [])
+    upright = [p9.geom_vline(xintercept=nominal[x], **DASHED)] if x in nominal else []
+    return upright + ([p9.geom_hline(yintercept=nominal[y], **DASHED)] if y in nominal else [])
 
 
 def _crosses(rows: pd.DataFrame) -> list[Any]:
@@ -312,4 +305,202 @@ def _crosses(rows: pd.DataFrame) -> list[Any]:
         p9.geom_segment(across, **bar),
         p9.geom_segment(up, **bar),
         p9.geom_point(size=2.4, **plain),
+    ]
+
+
+def nested_loop_plot(
+    summary: pd.DataFrame,
+    *,
+    y: str,
+    color: str | None = None,
+    factors: Sequence[str] | None = None,
+    nominal: float | None = None,
+    colors: Mapping[str, str] | None = None,
+) -> ggplot:
+    """Plot one measure over all scenarios, as steps with their Monte Carlo interval.
+
+    Parameters
+    ----------
+    summary
+        One row per scenario, axis values and measure.
+    y
+        Measure to draw.
+    color
+        Column whose levels are drawn as separate lines, such as the method.
+    factors
+        Factors that order the scenarios, slowest first, and are drawn as steps below. Default: all
+        that vary, those with the fewest levels first.
+    nominal
+        Level to draw as a dashed line.
+    colors
+        Colour for each level of `color`, the same in all figures of a study.
+
+    Returns
+    -------
+    ggplot
+        The figure, with the column `exact` as dotted steps. Lines also differ by their stroke and
+        are drawn in the order of the legend, so that coinciding lines are both visible. A line is
+        interrupted if a scenario has no result.
+
+    Raises
+    ------
+    FigureError
+        If no factor varies, or several scenarios have the same factors.
+
+    References
+    ----------
+    Rücker & Schwarzer (2014), BMC Med. Res. Methodol. 14, 129.
+    """
+    frame.need_columns(summary, [color, *(factors or [])])
+    found = frame.rows_of(summary, [y])
+    ordered = list(factors) if factors else _varying(found, color)
+    if not ordered:
+        raise FigureError(
+            f"No factor varies among the {len(found)} rows of {y!r}, so there is no order for a "
+            "nested loop. Draw a lolly plot, or keep more scenarios."
+        )
+    named = {f"factors[{i}]": name for i, name in enumerate(ordered)}
+    frame.check_no_hidden_rows(found, {**named, "color": color}, frame.factors_of(summary))
+    drawn = _in_order(frame.with_interval(found), ordered, color)
+    scenarios, span = drawn.drop_duplicates("scenario"), _span(drawn, nominal)
+    steps = pd.concat([_band(scenarios, i, name, span) for i, name in enumerate(ordered)])
+    several = "color" in drawn and len(drawn["color"].cat.categories) > 1
+    return (
+        p9.ggplot(frame.drawable(drawn))
+        + ([p9.geom_hline(yintercept=nominal, **DASHED)] if nominal is not None else [])
+        + _measure(frame.drawable(drawn), drawn)
+        + _factor_steps(steps)
+        + _scales(drawn, found, color, colors, span)
+        + p9.theme(figure_size=(theme.FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
+        + p9.labs(
+            x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
+            + ", ".join(map(format_name, ordered)),
+            y=format_name(y),
+            caption=caption(
+                captions.SHADED,
+                "Where lines coincide, the last in the key is on top." * several,
+                "Dotted: exact theory." * bool(drawn["exact"].notna().any()),
+                captions.dashed_at([] if nominal is None else [nominal]),
+                "Steps: each factor's level in each scenario, the lowest step the first level "
+                "named.",
+                *notes(drawn),
+            ),
+        )
+    )
+
+
+def _varying(rows: pd.DataFrame, color: str | None) -> list[str]:
+    levels = {c: rows[c].nunique(dropna=False) for c in frame.factors_of(rows) if c != color}
+    return sorted((c for c, n in levels.items() if n > 1), key=lambda c: levels[c])
+
+
+def _in_order(rows: pd.DataFrame, factors: Sequence[str], color: str | None) -> pd.DataFrame:
+    """Rows with the index of their scenario, and factor levels as categories."""
+    levels = {f"factor_{i}": frame.labelled(rows[name]) for i, name in enumerate(factors)}
+    codes = pd.DataFrame({name: words.cat.codes for name, words in levels.items()})
+    place = codes.groupby(list(levels), sort=True).ngroup()
+    drawn = rows.assign(scenario=place, **levels)
+    return drawn if color is None else drawn.assign(color=frame.labelled(rows[color]))
+
+
+def staircase(points: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Both ends of each scenario's step, grouped so that only neighbours are joined.
+
+    Parameters
+    ----------
+    points
+        Rows with `scenario`, `value` and optionally `color`; a step is 1 wide, centred at its
+        scenario.
+    value
+        Column that holds the height of the steps.
+    """
+    rows = points.dropna(subset=value).sort_values("scenario")
+    turn = _turn(rows)
+    is_first = rows["scenario"].groupby(turn).diff() != 1
+    rows = rows.assign(run=turn + is_first.groupby(turn).cumsum().astype(str))
+    ends = [rows.assign(x=rows["scenario"] + side, side=side) for side in (-0.5, 0.5)]
+    both = pd.concat(ends).sort_values(["scenario", "side"], kind="stable")
+    return both.assign(y=both[value])
+
+
+def _turn(rows: pd.DataFrame) -> pd.Series:
+    """The position of each row's colour in the legend, as sortable text."""
+    if "color" not in rows:
+        return pd.Series("", index=rows.index)
+    return rows["color"].cat.codes.map("{:04d}/".format)
+
+
+def _measure(rows: pd.DataFrame, of_all: pd.DataFrame) -> list[Any]:
+    """Steps of the estimates with their intervals, and dotted ones of exact values."""
+    box = rows.assign(x0=rows["scenario"] - 0.5, x1=rows["scenario"] + 0.5).dropna(
+        subset=["lower", "upper"]
+    )
+    corners = {"xmin": "x0", "xmax": "x1", "ymin": "lower", "ymax": "upper"}
+    place = {"x": "x", "y": "y", "group": "run"}
+    steps, size = staircase(rows, "estimate"), 0.7 if rows["scenario"].max() < CROWDED else 0.4
+    colored = "color" in rows
+    fill, line = ({"fill": "color"}, {"color": "color"}) if colored else ({}, {})
+    stroke = {"linetype": "color"} if colored else {}
+    blue = {} if colored else {"fill": theme.BLUE}, {} if colored else {"color": theme.BLUE}
+    dotted = {"size": 0.6, "linetype": "dotted", "show_legend": False}
+    layers = [
+        p9.geom_rect(p9.aes(**corners, **fill), box, alpha=0.18, show_legend=False, **blue[0]),
+        p9.geom_path(p9.aes(**place, **line, **stroke), steps, size=size, **blue[1]),
+    ]
+    if of_all["exact"].notna().any():
+        theory = staircase(of_all, "exact")
+        layers.append(p9.geom_path(p9.aes(**place, **line), theory, **dotted))
+    return layers
+
+
+def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
+    """Lowest and highest value of the measure."""
+    parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
+    parts += [np.array([nominal])] if nominal is not None else []
+    values = np.concatenate(parts)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float]) -> pd.DataFrame:
+    """The step line of a factor below the measure, and the position of its name."""
+    low, height = span[0], span[1] - span[0]
+    floor = low - (i + 1) * (BAND + GAP) * height
+    levels = scenarios[f"factor_{i}"].cat
+    raised = levels.codes / max(len(levels.categories) - 1, 1)
+    rows = scenarios[["scenario"]].assign(level=floor + raised * BAND * height)
+    words = f"{format_name(name)}: {', '.join(levels.categories)}"
+    return staircase(rows, "level").assign(
+        factor=name, words=words, run=name, name_at=floor + (BAND + 0.015) * height
+    )
+
+
+def _factor_steps(steps: pd.DataFrame) -> list[Any]:
+    names = steps.drop_duplicates("factor").assign(x=-0.5)
+    return [
+        p9.geom_path(p9.aes(x="x", y="y", group="run"), steps, size=0.5, color=theme.INK),
+        p9.geom_text(
+            p9.aes(x="x", y="name_at", label="words"),
+            names, ha="left", va="bottom", size=theme.WORDS_SIZE, color=theme.INK,
+        ),
+    ]  # fmt: skip
+
+
+def _scales(
+    rows: pd.DataFrame,
+    summary_rows: pd.DataFrame,
+    color: str | None,
+    colors: Mapping[str, str] | None,
+    span: tuple[float, float],
+) -> list[Any]:
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
+    return [
+        theme.theme_study(),
+        *theme.colors_by(rows, summary_rows, color, colors),
+        *([] if color is None else [theme.stroke_scale(rows["color"], color)]),
+        p9.scale_y_continuous(breaks=ticks),
+        p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
+        p9.theme(axis_ticks_major_x=p9.element_blank()),
     ]
