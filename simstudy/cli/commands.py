@@ -1,22 +1,20 @@
 """All commands but `run`, declared with Typer."""
 
 import importlib.metadata
-import inspect
 import re
 import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simstudy.cli.ending import BROKEN_PIPE
-from simstudy.cli.project import Project, experiment_files, lay_out, parse_words, question_of
-from simstudy.errors import ConfigError, nearest
+from simstudy.cli.project import Project, experiment_files, lay_out, question_of
+from simstudy.errors import ConfigError
 from simstudy.remote import place_of
 
 if TYPE_CHECKING:
@@ -143,11 +141,9 @@ def why(context: typer.Context, words: Words = None) -> None:
 
 @app.command()
 def summarize(context: typer.Context, words: Words = None) -> int:
-    """Publish and print the stored blocks of a study, or a file of replicates."""
+    """Publish and print the stored blocks of a study."""
     from simstudy.cli.runs import publish_run
 
-    if any(map(is_file, words or [])):
-        return summarize_file(words or [])
     run = _run(context, words)
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
         result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
@@ -275,65 +271,3 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     }
     text = SCRIPT.read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda name: values[name[1]], text)
-
-
-# ---------------------------------------------------------------- replicates in files
-USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
-SWITCHES = ("figures", "report")
-VALUES = ("truth", "df", "level", *SWITCHES)
-"""Settings that may be numbers or switches; all others are names, or lists of names."""
-
-
-def is_file(text: str) -> bool:
-    """Whether a word of `summarize` names a file of replicates."""
-    return "=" not in text and (Path(text).exists() or bool(Path(text).suffix))
-
-
-def summarize_file(arguments: Sequence[str]) -> int:
-    """Summarize the replicates in a file, and publish below `out`; returns the exit status.
-
-    Raises
-    ------
-    SimstudyError
-        In a line, for anything that makes no sense.
-    """
-    from simstudy.analysis.result import Result
-    from simstudy.cli.runs import publish_and_print
-    from simstudy.external.from_frame import from_file
-
-    (file, *others), settings = read_arguments(arguments)
-    if others:
-        raise ConfigError(f"{others[0]} is a second file: put all rows into one. {USAGE}")
-    if not settings.get("estimate"):
-        raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
-    outputs = {name: settings.pop(name, True) for name in SWITCHES}
-    config = {"file": file, "measures": "all", **settings}
-    config = {name: value for name, value in config.items() if name not in ("out", "name")}
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(file, **{"out": "results", **settings})
-    command = f"simstudy summarize {shlex.join(arguments)}"
-    result = Result(replace(result.details, repeat_command=command))
-    return publish_and_print(result, result.folder, config=config, **outputs)
-
-
-def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Parse the names of files and the arguments of `from_frame`.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown setting, or one without a value.
-    """
-    from simstudy.cli.settings import parse_override
-    from simstudy.external.from_frame import from_frame
-
-    files = [text for text in arguments if is_file(text)]
-    settings: dict[str, Any] = dict(parse_words([t for t in arguments if t not in files]))
-    known = [*list(inspect.signature(from_frame).parameters)[1:], *SWITCHES]
-    for name, text in settings.items():
-        if name not in known:
-            raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
-        if text[0] in "[{" or name in VALUES:
-            value = parse_override(f"{name}={text}").value()
-            settings[name] = list(map(str, value)) if isinstance(value, list) else value
-    return files, settings

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -12,7 +11,6 @@ from simstudy.cli.settings import Run
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
 from simstudy.errors import ConfigError, nearest
-from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
 PASSED_ON = ("figures", "report", "pdf", "n_jobs")  # settings that are options of `publish`
@@ -135,58 +133,12 @@ def _draw_shard(run: Run) -> int:
 
 # ---------------------------------------------------------------- publishing
 def publish_run(run: Run, result: Any, *, is_sweep: bool = False, in_full: bool = False) -> int:
-    """Publish the result of a run, and print it; returns the exit status.
+    """Publish the result of a run unless its outputs are up to date, and print it.
 
     Parameters
     ----------
     in_full
         Whether the result is printed even if its outputs were up to date.
-    """
-    settings = run.settings
-    for name in result.details.store.damaged:
-        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    with ending.raising(False):
-        return publish_and_print(
-            result,
-            run.run_folder,
-            name=" ".join(run.overrides) if is_sweep else "",
-            replay=lambda at: run.project.resume_command("replay", [at, *run.overrides]),
-            claims=run.is_published,
-            in_full=in_full,
-            progress=settings.progress,
-            about=run.module.__doc__ or "",
-            config=run.record,
-            module_file=run.module.__file__,
-            sources=run.sources,
-            **{name: getattr(settings, name) for name in PASSED_ON},
-            command=run.project.resume_command("run", run.overrides),
-            part=part_of(run.name, run.project),
-        )
-
-
-def publish_and_print(
-    result: Any,
-    folder: Place,
-    *,
-    name: str = "",
-    replay: Callable[[str], str] | None = None,
-    claims: bool = True,
-    in_full: bool = False,
-    progress: bool = True,
-    **options: Any,
-) -> int:
-    """Publish a result unless its outputs are up to date, and print it.
-
-    Parameters
-    ----------
-    name
-        Name of the run in a sweep, which prints one line.
-    replay, claims
-        Arguments of `print_closing`.
-    progress
-        Whether the steps are shown in a terminal.
-    options
-        Further arguments of `simstudy.publish`.
 
     Returns
     -------
@@ -198,16 +150,38 @@ def publish_and_print(
     from simstudy.output.manifest import REPORT
     from simstudy.output.terminal import print_closing
 
-    with Bar(name or str(result.plan.name), visible=progress) as bar:
-        published = publish(result, folder, only_if_changed=True, step=bar.step, **options)
-    where = relative_to_cwd(folder)
+    settings, project = run.settings, run.project
+    for damaged in result.details.store.damaged:
+        print(f"damaged, set aside and computed again: {damaged}", file=sys.stderr)
+    name = " ".join(run.overrides) if is_sweep else ""  # a run of a sweep prints one line
+    shown = name or str(result.plan.name)
+    with ending.raising(False), Bar(shown, visible=settings.progress) as bar:
+        published = publish(
+            result,
+            run.run_folder,
+            only_if_changed=True,
+            step=bar.step,
+            about=run.module.__doc__ or "",
+            config=run.record,
+            module_file=run.module.__file__,
+            sources=run.sources,
+            **{option: getattr(settings, option) for option in PASSED_ON},
+            command=project.resume_command("run", run.overrides),
+            part=part_of(run.name, project),
+        )
+    where = relative_to_cwd(run.run_folder)
     if not published.is_new:
         print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
-    elif name:
+    elif is_sweep:
         print(f"{name}: {len(published.files)} files in {where}")
-    if not name and (published.is_new or in_full):
-        print_closing(result, published, replay, claims=claims)
-    elif not name:
+    if not is_sweep and (published.is_new or in_full):
+        print_closing(
+            result,
+            published,
+            lambda address: project.resume_command("replay", [address, *run.overrides]),
+            claims=run.is_published,
+        )
+    elif not is_sweep:
         reports = [path for path in published.files if path.name == REPORT]
         lines = [*published.answer, *(f"report: {relative_to_cwd(page)}" for page in reports)]
         print("\n".join(lines))

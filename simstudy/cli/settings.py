@@ -17,7 +17,6 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -190,12 +189,6 @@ class Run:
 def setting_of(override: str) -> str:
     """The name of the setting that an override sets."""
     return override.lstrip("+").partition("=")[0]
-
-
-def parse_override(text: str) -> Override:
-    """Parse an override with Hydra's grammar."""
-    with errors_in_one_line():
-        return OverridesParser.create().parse_override(text)
 
 
 def typed_overrides(hydra: Any) -> list[str]:
@@ -463,7 +456,7 @@ def _differences(
     """
     options, known = asdict(config), {name: getattr(settings, name) for name in NAMES}
     found = dict[str, Any]()
-    for each in map(parse_override, typed_overrides(hydra)):
+    for each in OverridesParser.create().parse_overrides(typed_overrides(hydra)):
         name = each.key_or_group
         option = name.removeprefix("experiment.")
         if name in SILENT:

@@ -1,16 +1,11 @@
-"""What a file's labels and gaps mean, and the commands of docs/migrating.md.
+"""What a file's labels and gaps mean.
 
 `test_read_table.py` tests how files are read.
 """
 
-import re
-import shlex
-
 import numpy as np
 
-from simstudy.cli.commands import read_arguments
 from simstudy.external.from_frame import from_file
-from tests.support import ROOT
 
 
 def test_words_for_nothing_are_levels_where_one_is_to_stand(tmp_path):
@@ -32,13 +27,3 @@ def test_semicolons_come_with_commas_in_numbers_and_gaps(tmp_path):
     (tmp_path / "rows.csv").write_text("b;n\n0,5;1\nNA;2\n1,25;3\n.;4\n")
     rows = from_file(tmp_path / "rows.csv", estimate="b", truth=0).replicates
     np.testing.assert_array_equal(rows["b"], [0.5, np.nan, 1.25, np.nan])
-
-
-def test_every_command_of_the_page_can_be_given():
-    page = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^simstudy summarize .*", page, flags=re.MULTILINE)
-    assert lines
-    for line in lines:
-        files, settings = read_arguments(shlex.split(line)[2:])
-        assert all(file.startswith("rows") for file in files)
-        assert settings["estimate"] == "b"
