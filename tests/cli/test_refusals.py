@@ -97,7 +97,7 @@ def said(project, capsys):
     [
         (["experiment=only_values"], "only_values: no such experiment; available: absent, "),
         ([f"out={'a' * 300}"], "too long. Choose another out="),
-        (["experiment.n_obs=[1]"], "experiment.n_obs=[1] is not allowed: sample size must be"),
+        (["experiment.n_obs=[1]"], "experiment.n_obs=[1] is not allowed: sample size"),
         (["precision.no_such=0.1"], "precision.no_such: no such measure; available: mean_x"),
         (["experiment.n_obs=[5"], "[5"),
         (["hydra/launcher=basik"], "basic"),

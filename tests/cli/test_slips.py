@@ -50,7 +50,7 @@ SLIPS = [
     ("plan NAME scale=smal", "available: paper, precise, smoke"),
     ("run experiment=NAME shard=3", "for example shard=1/100"),
     ("run experiment=NAME budget=5minutes", "for example budget=2h"),
-    ("run experiment=NAME figures=flase", "must be true|false"),
+    ("run experiment=NAME figures=flase", "figures=flase is not allowed"),
     ("verify nowhere", "there is no such folder, also not in results"),
     ("verify results/NAME/runs/law=t", "there is no such folder"),
     ("verify NAME share=2", "share=2 is not allowed"),

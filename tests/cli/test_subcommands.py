@@ -113,7 +113,7 @@ def test_help_of_a_run_has_every_setting(ours):
     for declared in fields(Settings):
         is_shown = "help" in declared.metadata and declared.name != "group"
         assert not is_shown or f" {declared.name} " in told
-    for text in ("precision.MEASURE", "scale: paper, precise, smoke", "[integer >= 1]"):
+    for text in ("precision.MEASURE", "scale: paper, precise, smoke", "[int >= 1]"):
         assert text in told
 
 
@@ -122,7 +122,7 @@ def test_help_of_an_experiment_has_its_options_with_their_values(ours):
     for declared in fields(load_experiment("two_stage", ROOT).Config):
         assert f"experiment.{declared.name}" in told
         assert declared.metadata["help"] in told
-    assert "[list[number] > 0, < 1]  default: [0.05]" in told
+    assert "[list[float] > 0, < 1]  default: [0.05]" in told
 
 
 # ---------------------------------------------------------------- projects
