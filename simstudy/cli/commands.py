@@ -108,29 +108,24 @@ def list_studies(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, words: Words = None) -> int:
     """Show what is stored and missing of a study, and its runs."""
-    from simstudy.cli.status import format_status
+    from simstudy.cli.status import print_blocks, print_runs
 
-    text, ended = format_status(_run(context, words))
-    print(text)
+    run = _run(context, words)
+    ended = print_blocks(run)
+    print_runs(run)
     return ended
 
 
 @app.command()
 def plan(context: typer.Context, words: Words = None) -> None:
     """Show what a run would draw, or what precision.MEASURE=... costs."""
-    from simstudy.cli.status import format_plan
-    from simstudy.output.terminal import print_cost
+    from simstudy.cli.status import print_blocks, print_cost
 
     run = _run(context, words)
-    settings = run.settings
-    if not settings.precision:
-        print(format_plan(run))
-        return
-    cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
-    print_cost(cost)
-    n_over = int((cost["needed"] > settings.max_rep).sum())
-    if n_over:
-        print(f"max_rep={settings.max_rep} ends {n_over} of these scenarios before")
+    if run.settings.precision:
+        print_cost(run)
+    else:
+        print_blocks(run)
 
 
 @app.command()

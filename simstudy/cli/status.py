@@ -15,9 +15,11 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.runs import StudyFolder, list_runs
 from simstudy.study import stored_blocks
 
+MAX_SCENARIOS = 10  # scenarios listed in a forecast
+
 
 class Inventory(NamedTuple):
-    """The blocks of a study or shard: stored, failed, missing.
+    """The blocks of a study: stored, failed, missing.
 
     Attributes
     ----------
@@ -39,27 +41,6 @@ class Inventory(NamedTuple):
     failed: tasks.BlockSet
     changed: str = ""
 
-    @property
-    def n_stored(self) -> int:
-        """The number of stored blocks."""
-        return len(self.every) - len(self.missing)
-
-    def of_shard(self, shard: tuple[int, int] | None) -> "Inventory":
-        """The inventory of one shard."""
-        if shard is None:
-            return self
-        every, missing, failed = (
-            tasks.blocks_of_shard(self.plan, blocks, shard)
-            for blocks in (self.every, self.missing, self.failed)
-        )
-        return Inventory(self.plan, every, missing, failed, self.changed)
-
-    def gaps(self, n_shards: int) -> tuple[list[int], float]:
-        """The shards with missing blocks, and how many whole shards of work are missing."""
-        wanted = tasks.n_blocks_by_shard(self.plan, self.every, n_shards)
-        missing = tasks.n_blocks_by_shard(self.plan, self.missing, n_shards)
-        return sorted(missing), sum(n / wanted[index] for index, n in missing.items())
-
 
 def take_inventory(run: Run) -> Inventory:
     """Read a study's folder as a run would, without drawing missing blocks.
@@ -79,13 +60,13 @@ def take_inventory(run: Run) -> Inventory:
     other = stored_blocks.other_code(plan, store, data=True)
     code = stored_blocks.describe_other_code(other, folder) if other else ""
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(run.n_rep))
-    return Inventory(
-        plan,
-        tasks.all_blocks(plan, wanted),
-        tasks.missing_blocks(plan, wanted, store),
-        tasks.blocks_with_failures(plan, wanted, store),
-        "; ".join(filter(None, [pending, code])),
-    )
+    every, missing = tasks.all_blocks(plan, wanted), tasks.missing_blocks(plan, wanted, store)
+    failed = tasks.blocks_with_failures(plan, wanted, store)
+    if shard := run.settings.share:
+        every, missing, failed = (
+            tasks.blocks_of_shard(plan, blocks, shard) for blocks in (every, missing, failed)
+        )
+    return Inventory(plan, every, missing, failed, "; ".join(filter(None, [pending, code])))
 
 
 def check_join(run: Run) -> None:
@@ -96,23 +77,19 @@ def check_join(run: Run) -> None:
     IncompleteError
         With what changed, and the shards to submit again.
     """
-    n_shards = run.settings.join or 1
-    stored = take_inventory(run)
-    gaps, n_missing = stored.gaps(n_shards)
+    n_shards, stored = run.settings.join or 1, take_inventory(run)
+    wanted = tasks.n_blocks_by_shard(stored.plan, stored.every, n_shards)
+    missing = tasks.n_blocks_by_shard(stored.plan, stored.missing, n_shards)
+    n_missing = sum(n / wanted[index] for index, n in missing.items())  # whole shards of work
     if round(n_missing, 9) > 1:
         changed = f"; {stored.changed}" if stored.changed else ""
+        script = os.environ.get("SIMSTUDY_SCRIPT", "SCRIPT")  # set by the script of an array
         raise IncompleteError(
             f"join={n_shards}: {len(stored.missing):,} of {len(stored.every):,} blocks are missing,"
-            f" in {len(gaps):,} of {n_shards:,} shards{changed}. That is more than one shard draws,"
-            " so none is drawn here (without join=, all are). To draw them in an array: "
-            f"{_array_command(gaps)}"
+            f" in {len(missing):,} of {n_shards:,} shards{changed}. That is more than one shard "
+            "draws, so none is drawn here (without join=, all are). To draw them in an array: "
+            f"bash {shlex.quote(script)} {format_ranges(sorted(missing))}"
         )
-
-
-def _array_command(shards: Iterable[int]) -> str:
-    """The command that submits some shards to Slurm, by the script that `batch` wrote."""
-    script = os.environ.get("SIMSTUDY_SCRIPT", "SCRIPT")  # set by the script of an array
-    return f"bash {shlex.quote(script)} {format_ranges(shards)}"
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
@@ -126,40 +103,42 @@ def format_ranges(numbers: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def format_plan(run: Run) -> str:
-    """The plan of a run: blocks, time, results."""
-    study, settings = run.study, run.settings
-    stored = take_inventory(run).of_shard(settings.share)
-    n_drawn = len(stored.missing) + (len(stored.failed) if settings.retry else 0)
-    n_drawn = len(stored.every) if settings.redraw else n_drawn
-    runs = [each.manifest for each in list_runs(run.folder)]
-    paces = [m["wall_seconds"] / m["blocks_computed"] for m in runs if m.get("blocks_computed")]
-    time = f"about {n_drawn * paces[0]:,.1f} s, at the pace of the last run" if paces else "unknown"
+def print_blocks(run: Run) -> int:
+    """Print how many blocks are stored, missing and to be drawn; returns the exit status."""
+    study, settings, stored = run.study, run.settings, take_inventory(run)
+    n, n_missing, n_failed = len(stored.every), len(stored.missing), len(stored.failed)
+    n_drawn = n if settings.redraw else n_missing + n_failed * bool(settings.retry)
     lines = [
         f"{study.name}: {len(study.scenarios):,} scenarios, {run.n_rep:,} replicates in each, "
         f"drawn in blocks of {study.block_size:,}",
-        _format_blocks(stored),
+        f"blocks   {n:,}: {n - n_missing:,} stored ({n_failed:,} with failures), "
+        f"{n_missing:,} missing",
         stored.changed,
         f"to draw  {'at most ' * bool(settings.redraw)}{n_drawn:,} blocks",
-        f"time     {time}",
         f"results  {run.run_folder}",
     ]
-    return "\n".join(filter(None, lines))
+    print("\n".join(filter(None, lines)))
+    return FAILED if stored.failed else 0
 
 
-def _format_blocks(stored: Inventory) -> str:
-    return (
-        f"blocks   {len(stored.every):,}: {stored.n_stored:,} stored "
-        f"({len(stored.failed):,} with failures), {len(stored.missing):,} missing"
-    )
-
-
-def format_status(run: Run) -> tuple[str, int]:
-    """A study's blocks and its runs; and the exit status."""
-    stored = take_inventory(run)
-    lines = [_format_blocks(stored), stored.changed]
+def print_runs(run: Run) -> None:
+    """Print the published runs of a study."""
     for each in list_runs(run.folder):
         n_rep, n_failed = (each.manifest.get(n, 0) for n in ("replicates", "failed_replicates"))
         failed = f", {n_failed:,} of them failed" * bool(n_failed)
-        lines.append(f"  {each.name or 'published settings':40} {n_rep:,} replicates{failed}")
-    return "\n".join(filter(None, lines)), FAILED if stored.failed else 0
+        print(f"  {each.name or 'published settings':40} {n_rep:,} replicates{failed}")
+
+
+def print_cost(run: Run) -> None:
+    """Print what the precision of a run costs: in total, and in the dearest scenarios."""
+    settings = run.settings
+    cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
+    sums = cost[["n_rep", "seconds", "bytes"]].sum()
+    print(
+        f"the precision takes {sums['n_rep']:,.0f} replicates in {len(cost):,} scenarios: "
+        f"{sums['seconds']:,.1f} s on one core, {sums['bytes'] / 1e6:,.1f} MB. The most:"
+    )
+    dearest = cost.nlargest(MAX_SCENARIOS, "n_rep")
+    print(dearest.to_string(index=False, float_format="{:,.1f}".format))
+    if n_over := int((cost["needed"] > settings.max_rep).sum()):
+        print(f"max_rep={settings.max_rep} ends {n_over} of these scenarios before")

@@ -17,10 +17,9 @@ from simstudy.output.folder import Published
 from simstudy.output.manifest import REPORT
 from simstudy.output.report.findings import answer_of, count_claims
 from simstudy.tables.cells import Grid, Heading, as_text
-from simstudy.tables.table import Column, Table
+from simstudy.tables.table import Table
 
 MAX_ROWS = 30  # rows of a summary that is printed in full
-MAX_SCENARIOS = 10  # scenarios listed in a forecast
 RANGES = {
     "largest_mcse": "largest MCSE",
     "worst_z": "worst z from theory",
@@ -147,21 +146,3 @@ def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
     if not protocol["deviations"]:
         return [f"{text} no deviations"]
     return [f"{text} done otherwise than planned:", *(f"  {t}" for t in protocol["deviations"])]
-
-
-def print_cost(cost: pd.DataFrame) -> None:
-    """Print the cost of a precision: in total, then by scenario."""
-    dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MAX_SCENARIOS)
-    sums = cost[["n_rep", "seconds", "bytes"]].sum()
-    in_all = pd.DataFrame([{"scenario": f"all {len(cost):,} scenarios", **sums}])
-    shown = pd.concat([in_all, dearest])[["scenario", *sums.index]]
-    columns = {
-        "n_rep": Column("replicates", decimals=0),
-        "seconds": Column("seconds on one core", decimals=1),
-        "bytes": Column("MB", decimals=1),
-    }
-    megabytes = shown.assign(bytes=shown["bytes"] / 1e6)
-    print(_in_terminal(Table(megabytes, "Cost of the precision", columns).grid))
-    if len(cost) > len(dearest):
-        n_more = len(cost) - len(dearest)
-        print(f"and {n_more:,} more scenarios, with fewer replicates each")
