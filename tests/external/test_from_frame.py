@@ -251,7 +251,7 @@ def test_a_file_says_what_its_table_says(ending, table, result, tmp_path):
 def test_what_is_published_reads_as_any_study(table, tmp_path):
     found = from_frame(table, truth=TRUTH, name="from_r", out=tmp_path, **COLUMNS)
     made = publish(found, figures=False)
-    assert not made.not_made
+    assert not made.manifest["tables_not_made"]
     folder = tmp_path / "from_r"
     rows = pd.read_parquet(folder / "replicates.parquet")
     assert len(rows) == 2 * 100  # no row is a filler, although cells are unequal
