@@ -7,21 +7,17 @@ import inspect
 import operator
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, make_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from simstudy.errors import ConfigError, describe, nearest
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 C = TypeVar("C")
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # of pydantic's bounds
-TYPE_NAMES = {"int": "integer", "float": "number", "bool": "true|false", "str": "text"}
 YAML_LITERALS = frozenset({"true", "false", "null", "none", ""})
 
 
@@ -192,51 +188,57 @@ def check(config: Any) -> None:
     Raises
     ------
     ConfigError
-        For the first value that is not allowed, with the allowed ones.
+        For the first value that is not allowed, with what pydantic says of it.
     """
     from pydantic import ValidationError
 
-    for name, (adapter, help, allowed) in _checks_of(config.__class__).items():
-        value = getattr(config, name)
-        try:
-            setattr(config, name, adapter.validate_python(value))
-        except ValidationError:
-            text = format_setting(value)
-            text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-            wrong = "empty" if value == [] else "not allowed"
-            raise ConfigError(f"{name}={text} is {wrong}: {help} must be {allowed}") from None
+    options = _options_of(config)
+    given = {name: getattr(config, name) for name in options}
+    try:
+        checked = _pydantic_class(config.__class__)(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, allowed = str(first["loc"][0]), first["msg"]
+        text, help = format_setting(given[name])[:SHOWN_LENGTH], options[name].metadata["help"]
+        raise ConfigError(f"{name}={text} is not allowed: {help}: {allowed}") from None
+    for name, value in vars(checked).items():
+        setattr(config, name, value)
+
+
+def _options_of(config: Any) -> dict[str, Field[Any]]:
+    """The options of a config or of its class, by name."""
+    return {each.name: each for each in fields(config) if "one_of" in each.metadata}
 
 
 @functools.cache
-def _checks_of(cls: type) -> dict[str, tuple[TypeAdapter[Any], str, str]]:
-    """Pydantic's check of each option of a config class, its help, and what is allowed in words."""
-    from pydantic import ConfigDict, TypeAdapter
+def _pydantic_class(cls: type) -> Any:
+    """Pydantic's dataclass of the options of a config class, which checks them."""
+    from pydantic import ConfigDict
+    from pydantic.dataclasses import dataclass as with_checks
 
+    hints, options = typing.get_type_hints(cls), _options_of(cls).items()
+    ranges = [(name, _in_range(hints[name], each.metadata)) for name, each in options]
     rules = ConfigDict(
         allow_inf_nan=False, coerce_numbers_to_str=True, arbitrary_types_allowed=True
     )
-    hints, found = typing.get_type_hints(cls), {}
-    for declared in (each for each in fields(cls) if "one_of" in each.metadata):
-        hint, about = hints[declared.name], declared.metadata
-        adapter = TypeAdapter(_in_range(hint, about), config=rules)
-        found[declared.name] = adapter, about["help"], _format_allowed(hint, about)
-    return found
+    return with_checks(make_dataclass(cls.__name__, ranges), config=rules)
 
 
 def _in_range(hint: Any, about: Mapping[str, Any]) -> Any:
     """Add an option's range to the numbers and words of an annotation."""
-    from pydantic import BeforeValidator, Field
+    from pydantic import BeforeValidator
+    from pydantic import Field as Bounds
 
     args = typing.get_args(hint)
     if typing.get_origin(hint) is list:
         items: Any = list[_in_range(args[0], about)]  # type: ignore[misc]
-        return Annotated[items, Field(min_length=1), BeforeValidator(_as_list)]
+        return Annotated[items, Bounds(min_length=1), BeforeValidator(_as_list)]
     if type(None) in args:
         return functools.reduce(operator.or_, (_in_range(each, about) for each in args))
     if about["one_of"] and hint is not type(None):
         return typing.Literal[about["one_of"]]
     if hint in (int, float):
-        return Annotated[hint, Field(**about["bounds"]), BeforeValidator(_no_truth_value)]
+        return Annotated[hint, Bounds(**about["bounds"]), BeforeValidator(_no_truth_value)]
     return hint
 
 
@@ -252,33 +254,17 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
-def _format_allowed(hint: Any, about: Mapping[str, Any]) -> str:
-    """Format what is allowed: `a|b`, `true|false`, `integer >= 1`, `list[number] > 0, < 1`."""
-    bounds = ", ".join(f"{SIGNS[name]} {bound:g}" for name, bound in about["bounds"].items())
-    return f"{_format_type(hint, about['one_of']).removesuffix('|null')} {bounds}".rstrip()
-
-
-def _format_type(hint: Any, one_of: Sequence[Any]) -> str:
-    args = typing.get_args(hint)
-    if typing.get_origin(hint) is list:
-        return f"list[{_format_type(args[0], one_of)}]"
-    if type(None) in args:
-        return "|".join(_format_type(each, one_of) for each in args)
-    words = args if typing.get_origin(hint) is typing.Literal else one_of
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        words = [each.value for each in hint]
-    name = "null" if hint is type(None) else inspect.formatannotation(hint)
-    return "|".join(map(str, words)) or TYPE_NAMES.get(name, name)
-
-
 def option_help(cls: Any) -> list[tuple[str, str]]:
-    """Describe the options of a config: name; help, allowed values, default."""
-    described, declared = [], {each.name: each for each in fields(cls)}
-    for name, (_, help, allowed) in _checks_of(cls).items():
-        made = declared[name].default_factory
-        default = declared[name].default if made is MISSING else made()
+    """Describe the options of a config: name; help, annotation and range, default."""
+    hints, described = typing.get_type_hints(cls), []
+    for name, declared in _options_of(cls).items():
+        about, made = declared.metadata, declared.default_factory
+        default = declared.default if made is MISSING else made()
+        bounds = [f"{SIGNS[sign]} {bound:g}" for sign, bound in about["bounds"].items()]
+        allowed = ", ".join(bounds) or "|".join(map(str, about["one_of"]))
+        allowed = f"{inspect.formatannotation(hints[name])} {allowed}".rstrip()
         text = "" if default is None else f"  default: {format_setting(default)}"
-        described.append((name, f"{help}  [{allowed}]{text}"))
+        described.append((name, f"{about['help']}  [{allowed}]{text}"))
     return described
 
 

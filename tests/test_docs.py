@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from simstudy.claims.verdict import PUBLISHED_VERDICTS
-from simstudy.output.report.findings import count_claims
+from simstudy.output.findings import count_claims
 from simstudy.output.report.index_page import write_index
 from tests.support import needs_results
 from write import main

@@ -59,24 +59,24 @@ def test_whole_numbers_of_any_kind_will_do(n_rep):
 
 @pytest.mark.parametrize("seed", [-1, True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ConfigError, match=r"seed=.* is not allowed: .* must be integer >= 0"):
+    with pytest.raises(ConfigError, match=r"seed=.* is not allowed: seed of"):
         mean_study((3,)).run(10, seed)
 
 
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"n_rep": 0}, "n_rep=0 is not allowed: replicates per .* integer >= 1"),
+        ({"n_rep": 0}, "n_rep=0 is not allowed: replicates per .* than or equal to 1"),
         (
             {"precision": 0.1},
             r"precision=0\.1 has no names: give a dict, such as precision={'power'",
         ),
         ({"adopt": "maybe"}, "adopt=maybe is not allowed"),
-        ({"max_rep": "x"}, "max_rep=x is not allowed: largest number .* integer >= 1"),
+        ({"max_rep": "x"}, "max_rep=x is not allowed: largest number .* valid integer"),
         ({"redraw": "x"}, "redraw=x: the study has no such method"),
         ({"out": 5}, "5 names no place for files: give a path"),
         ({"shard": (3, 2)}, "shard=3/2 is not allowed: must be i/N with integers"),
-        ({"retry": "all"}, "retry=all is not allowed: .* must be failed"),
+        ({"retry": "all"}, "retry=all is not allowed: .* 'failed'"),
     ],
     ids=str,
 )

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from simstudy.cli import ending
 
@@ -29,7 +30,10 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
     def work() -> int:
         """Studies are run by the Hydra application, all other commands by Typer."""
-        if verb != "run" or first == "--version" or is_help:
+        if first == "--version":
+            print(f"simstudy {version('simstudy')}")
+            return 0
+        if verb != "run" or is_help:
             from simstudy.cli.commands import run_other_command
 
             return run_other_command(project, arguments or ["--help"])

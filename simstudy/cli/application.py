@@ -20,7 +20,7 @@ from omegaconf import DictConfig
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.cli import ending, settings
-from simstudy.cli.project import Project, with_experiments
+from simstudy.cli.project import Project
 from simstudy.cli.runs import Outcome, carry_out
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import SimstudyError, describe
@@ -52,9 +52,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
-    settings.refuse_slips(arguments)
-    with settings.errors_in_one_line():
-        arguments = with_experiments(arguments, project)
+    arguments = settings.read_words(arguments, project)
     program, task = project.command("run"), Task(project)
     begun_sweeps.clear()
     with settings.hydra_process([program, *arguments]), settings.errors_in_one_line():
@@ -140,9 +138,8 @@ class SweepStart(Callback):  # type: ignore[misc]
 
 def write_outcome(outcome: Outcome, cfg: Any) -> None:
     """Write how a run of a sweep ended, for the table."""
-    overrides = {
-        settings.setting_of(text): text.partition("=")[2] for text in settings.typed_overrides(cfg)
-    }
+    parts = [text.lstrip("+").partition("=") for text in settings.typed_overrides(cfg)]
+    overrides = {name: value for name, _, value in parts}
     content = {"overrides": overrides, "number": cfg.job.num, **asdict(outcome)}
     path = Path(cfg.runtime.cwd) / str(cfg.sweep.dir) / OUTCOMES / f"{cfg.job.num}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,6 +186,7 @@ def _state(outcome: Mapping[str, Any]) -> str:
 
 def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """Write one table of all estimates, with a column for each override."""
+    from simstudy.output.formatting import of_one_type_each
     from simstudy.tables.table import as_csv
 
     frames = []
@@ -199,16 +197,14 @@ def _write_summary(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[
         rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
         named = {f"override {n}" if n in rows else str(n): value for n, value in own.items()}
         frames.append(rows.assign(**named))
-    table = pd.concat(frames, ignore_index=True)
-    mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
-    table = table.astype(dict.fromkeys(mixed, "string"))
+    table = of_one_type_each(pd.concat(frames, ignore_index=True))
     table.to_parquet(folder / "summary.parquet", index=False)
     (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
 
 
 def _write_index(folder: Path, runs: pd.DataFrame, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """Write one page with the figures of all runs side by side."""
-    from simstudy.output.report.claims import page
+    from simstudy.output.report.pages import page
 
     shown = []
     for each, own in zip(outcomes, runs.to_dict("records"), strict=True):

@@ -1,13 +1,11 @@
 """All commands but `run`, declared with Typer."""
 
-import importlib.metadata
-import inspect
 import re
 import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simstudy.cli.ending import BROKEN_PIPE
-from simstudy.cli.project import Project, experiment_files, lay_out, parse_words, question_of
-from simstudy.errors import ConfigError, nearest
-from simstudy.remote import place_of
+from simstudy.cli.project import Project, experiment_files, lay_out, load_experiment, question_of
+from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
+from simstudy.options import build, option
+from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
@@ -65,21 +64,6 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
     return int(ended or 0)
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"simstudy {importlib.metadata.version('simstudy')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Keep the help text of the application."""
-
-
 def _run(context: typer.Context, words: list[str] | None) -> "Run":
     """Compose the study of a command."""
     from simstudy.cli.settings import compose_run
@@ -110,29 +94,24 @@ def list_studies(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, words: Words = None) -> int:
     """Show what is stored and missing of a study, and its runs."""
-    from simstudy.cli.status import format_status
+    from simstudy.cli.runs import print_blocks, print_runs
 
-    text, ended = format_status(_run(context, words))
-    print(text)
+    run = _run(context, words)
+    ended = print_blocks(run)
+    print_runs(run)
     return ended
 
 
 @app.command()
 def plan(context: typer.Context, words: Words = None) -> None:
     """Show what a run would draw, or what precision.MEASURE=... costs."""
-    from simstudy.cli.status import format_plan
-    from simstudy.output.terminal import print_cost
+    from simstudy.cli.runs import print_blocks, print_cost
 
     run = _run(context, words)
-    settings = run.settings
-    if not settings.precision:
-        print(format_plan(run))
-        return
-    cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
-    print_cost(cost)
-    n_over = int((cost["needed"] > settings.max_rep).sum())
-    if n_over:
-        print(f"max_rep={settings.max_rep} ends {n_over} of these scenarios before")
+    if run.settings.precision:
+        print_cost(run)
+    else:
+        print_blocks(run)
 
 
 @app.command()
@@ -143,11 +122,9 @@ def why(context: typer.Context, words: Words = None) -> None:
 
 @app.command()
 def summarize(context: typer.Context, words: Words = None) -> int:
-    """Publish and print the stored blocks of a study, or a file of replicates."""
+    """Publish and print the stored blocks of a study."""
     from simstudy.cli.runs import publish_run
 
-    if any(map(is_file, words or [])):
-        return summarize_file(words or [])
     run = _run(context, words)
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
         result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
@@ -161,8 +138,6 @@ def verify(context: typer.Context, words: Words = None) -> int:
     Words are names of experiments or folders, share=1%, budget=5m, seed=N, n_jobs=N,
     and factors such as k=0.12, whose groups are all drawn.
     """
-    from simstudy.cli.verification import verify_folders
-
     return verify_folders(context.obj, words or [])
 
 
@@ -277,63 +252,92 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda name: values[name[1]], text)
 
 
-# ---------------------------------------------------------------- replicates in files
-USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
-SWITCHES = ("figures", "report")
-VALUES = ("truth", "df", "level", *SWITCHES)
-"""Settings that may be numbers or switches; all others are names, or lists of names."""
+# ---------------------------------------------------------------- published folders
+NO_OPTIONS = ("experiment", "precision", "at_least")  # settings in a manifest
 
 
-def is_file(text: str) -> bool:
-    """Whether a word of `summarize` names a file of replicates."""
-    return "=" not in text and (Path(text).exists() or bool(Path(text).suffix))
+@dataclass
+class Verify:
+    """The settings of a verification."""
+
+    share: float = option("share of the groups to draw again", default=0.01, above=0, at_most=1)
+    budget: str = option("time after which no further group is begun", default="5m")
+    seed: int | None = option("seed of the choice of groups (default: a fresh one)", at_least=0)
+    n_jobs: int | None = option("number of workers")
 
 
-def summarize_file(arguments: Sequence[str]) -> int:
-    """Summarize the replicates in a file, and publish below `out`; returns the exit status.
-
-    Raises
-    ------
-    SimstudyError
-        In a line, for anything that makes no sense.
-    """
-    from simstudy.analysis.result import Result
-    from simstudy.cli.runs import publish_and_print
-    from simstudy.external.from_frame import from_file
-
-    (file, *others), settings = read_arguments(arguments)
-    if others:
-        raise ConfigError(f"{others[0]} is a second file: put all rows into one. {USAGE}")
-    if not settings.get("estimate"):
-        raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
-    outputs = {name: settings.pop(name, True) for name in SWITCHES}
-    config = {"file": file, "measures": "all", **settings}
-    config = {name: value for name, value in config.items() if name not in ("out", "name")}
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(file, **{"out": "results", **settings})
-    command = f"simstudy summarize {shlex.join(arguments)}"
-    result = Result(replace(result.details, repeat_command=command))
-    return publish_and_print(result, result.folder, config=config, **outputs)
-
-
-def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Parse the names of files and the arguments of `from_frame`.
+def verify_folders(project: Project, words: Sequence[str]) -> int:
+    """Verify folders, print the answers, and return the exit status.
 
     Raises
     ------
     ConfigError
-        For an unknown setting, or one without a value.
+        For a word that is neither a folder nor an experiment, or a setting that is not allowed.
     """
-    from simstudy.cli.settings import parse_override
-    from simstudy.external.from_frame import from_frame
+    import yaml
 
-    files = [text for text in arguments if is_file(text)]
-    settings: dict[str, Any] = dict(parse_words([t for t in arguments if t not in files]))
-    known = [*list(inspect.signature(from_frame).parameters)[1:], *SWITCHES]
-    for name, text in settings.items():
-        if name not in known:
-            raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
-        if text[0] in "[{" or name in VALUES:
-            value = parse_override(f"{name}={text}").value()
-            settings[name] = list(map(str, value)) if isinstance(value, list) else value
-    return files, settings
+    from simstudy.output.verify import DIFFERS, verify
+    from simstudy.study.run_options import read_seconds
+
+    named = [word for word in words if "=" not in word or "/" in word.partition("=")[0]]
+    given = dict(word.split("=", 1) for word in words if word not in named)
+    own = {name: given.pop(name) for name in Verify.__dataclass_fields__ if name in given}
+    if percent := re.fullmatch(r"(\d+\.?\d*)%", own.get("share", "")):
+        own["share"] = f"{float(percent[1]) / 100}"
+    settings = asdict(build(Verify, own))
+    settings["budget"] = read_seconds(settings["budget"])
+    where = {name: yaml.safe_load(text) for name, text in given.items()}  # factors of a number
+    if not named:
+        raise ConfigError("verify names no folder: write a name or a folder, as results/NAME")
+    folders, ended = [each for word in named for each in _folders(project, word)], set[int]()
+    for folder in folders:
+        try:
+            study, why_not = _study_of(project, folder)
+            found = verify(folder, study, **settings, **where)
+        except SimstudyError as error:
+            if len(folders) == 1:
+                raise
+            print(f"{folder}: {error}", file=sys.stderr, flush=True)
+            ended.add(DIFFERS)
+            continue
+        found.unchecked += [f"draws and claims: {why_not}"] * bool(why_not)
+        print(found, flush=True)
+        ended.add(found.status)
+    return DIFFERS if DIFFERS in ended else max(ended)
+
+
+def _folders(project: Project, word: str) -> list[Place]:
+    """The folders that a word names: one of a study, all that stand in it, or an experiment's."""
+    from simstudy.store.runs import MANIFEST
+
+    named = place_of(word)
+    if not isinstance(named, Path) or named.is_dir():
+        inner = sorted(path.parent for path in named.glob(f"*/{MANIFEST}"))
+        return [named] if (named / MANIFEST).exists() or not inner else inner
+    published = project.root / "results" / word
+    if word in project.options("experiment") or (published / MANIFEST).exists():
+        return [place_of(published)]
+    raise StoreError(f"{word}: there is no such folder, also not in results/, and no experiment")
+
+
+def _study_of(project: Project, folder: Place) -> tuple[Any, str]:
+    """The study of this project that a folder's manifest names, with its settings.
+
+    It is None if there is none, or if a library is missing, with what is said then: the folder's
+    files and its summary can be checked without it.
+    """
+    from simstudy.cli.settings import make_study
+    from simstudy.store.runs import read_manifest
+
+    manifest = read_manifest(folder) or {}
+    config = dict(manifest.get("config", {}))
+    name = str(config.get("experiment") or manifest.get("study", ""))
+    if name not in project.options("experiment"):
+        return None, ""
+    options = {key: value for key, value in config.items() if key not in NO_OPTIONS}
+    try:
+        module = load_experiment(name, project.root)
+        chosen = build(module.Config, options, prefix="experiment.")
+        return make_study(module, chosen, project.root), ""
+    except NotHereError as error:
+        return None, str(error)

@@ -17,7 +17,6 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -64,7 +63,7 @@ Draw what is missing; summarise, draw figures, check claims, write a report.
 Settings:
 {settings}
 
-{options}Groups (choose with GROUP=NAME):
+Groups (choose with GROUP=NAME):
 $APP_CONFIG_GROUPS
 Hydra's own flags: --hydra-help; settings as composed: --cfg job.
 """
@@ -186,18 +185,6 @@ class Run:
         return made_by | (until if self.settings.precision else {})
 
 
-# ---------------------------------------------------------------- the words of a command
-def setting_of(override: str) -> str:
-    """The name of the setting that an override sets."""
-    return override.lstrip("+").partition("=")[0]
-
-
-def parse_override(text: str) -> Override:
-    """Parse an override with Hydra's grammar."""
-    with errors_in_one_line():
-        return OverridesParser.create().parse_override(text)
-
-
 def typed_overrides(hydra: Any) -> list[str]:
     """The overrides of a run as typed, with their interpolations: values may be secrets."""
     typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
@@ -263,31 +250,28 @@ def first_line(error: BaseException) -> str:
         name, _, value = slip[1].partition("=")
         if THOUSANDS.fullmatch(value):
             return f"{slip[1]}: numbers have no commas: {name}={value.replace(',', '')}"
-        in_one_run = f", or write a list in brackets, {name}=[{value}]"
-        return f"{slip[1]} gives several values: add -m to run each of them" + (
-            in_one_run if name.startswith("experiment.") else ""
-        )
+        as_list = f", or write a list in brackets, {name}=[{value}]"
+        as_list *= name.startswith("experiment.")
+        return f"{slip[1]} gives several values: add -m to run each of them{as_list}"
     given = error.override if isinstance(error, OverrideParseException) else None
     return in_one_line(": ".join(str(each) for each in (given, error, cause) if each))
 
 
-def refuse_slips(arguments: Sequence[str]) -> None:
-    """Refuse arguments as they are written for other programs.
+def read_words(arguments: Sequence[str], project: Project) -> list[str]:
+    """Turn the words of a command into overrides and flags of Hydra.
 
     Raises
     ------
     ConfigError
-        With how they are written here.
+        For a setting that begins with dashes, and for a word that names nothing.
     """
-    for before, text, after in zip(("", *arguments), arguments, (*arguments[1:], ""), strict=False):
-        ends = len(text) > 1 and text.endswith("=") and after and "=" not in after
-        if text.startswith("=") or ends:
-            parts = [before * text.startswith("="), text, after * text.endswith("=")]
-            raise ConfigError(f"no blanks stand around =: write {''.join(parts)}")
+    for text, after in zip(arguments, [*arguments[1:], ""], strict=False):
         name = text.removeprefix("--").partition("=")[0].replace("-", "_")
         if text.startswith("--") and (name in (*NAMES, "experiment", "scale") or "." in name):
             value = text.partition("=")[2] or after or "VALUE"
             raise ConfigError(f"{text}: settings have no dashes: write {name}={value}")
+    with errors_in_one_line():
+        return with_experiments(arguments, project)
 
 
 class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
@@ -318,19 +302,17 @@ def register(project: Project, arguments: Sequence[str] = (), *, program: str = 
     store, defaults = ConfigStore.instance(), Settings()
     out = next((text[4:] for text in arguments if re.fullmatch(r"out=[\w./-]+", text)), "results")
     content = {n: getattr(defaults, n) for n in NAMES if n != "backend"}
-    node = OmegaConf.create(content | {"experiment": {}})
-    OmegaConf.set_struct(node.experiment, False)
-    OmegaConf.set_struct(node.precision, False)  # keys are names of measures
-    node.hydra = {"sweep": {"dir": f"{out}/sweeps/${{now:%Y-%m-%d_%H-%M-%S}}"}}
-    store.store(name="settings", node=node)
+    settings = OmegaConf.create(content | {"experiment": {}})
+    OmegaConf.set_struct(settings.experiment, False)
+    OmegaConf.set_struct(settings.precision, False)  # keys are names of measures
+    settings.hydra = {"sweep": {"dir": f"{out}/sweeps/${{now:%Y-%m-%d_%H-%M-%S}}"}}
+    store.store(name="settings", node=settings)
     files = experiment_files(project.root)
     words = re.findall(r"[\w-]+", " ".join(t for t in arguments if t.startswith("experiment=")))
     named = [name for name in files if name in words or "glob" in words]
     modules = {name: load_experiment(name, project.root) for name in named}
-    template = _help(modules, program)
-    store.store(
-        group="hydra/help", name="simstudy", node={"app_name": "simstudy", "template": template}
-    )
+    node = {"app_name": "simstudy", "template": _help(modules, program)}
+    store.store(group="hydra/help", name="simstudy", node=node)
     for name in files:
         if not (project.conf / "experiment" / f"{name}.yaml").exists():
             module = modules.get(name)
@@ -340,12 +322,11 @@ def register(project: Project, arguments: Sequence[str] = (), *, program: str = 
 
 def _help(modules: Mapping[str, Any], program: str) -> str:
     """The text of --help: settings, and the options of the experiments that are named."""
-    settings = "\n".join(f"  {name:14} {text}" for name, text in option_help(Settings))
-    options = ""
+    rows = [f"  {name:14} {text}" for name, text in option_help(Settings)]
     for name, module in modules.items():
-        own = [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
-        options += f"Options of {name}:\n" + "\n".join(own) + "\n\n"
-    text = HELP_TEMPLATE.format(program=program, settings=settings, options=options)
+        rows += ["", f"Options of {name}:"]
+        rows += [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
+    text = HELP_TEMPLATE.format(program=program, settings="\n".join(rows))
     return text.replace("${", "\\${")
 
 
@@ -369,9 +350,7 @@ def compose_run(project: Project, arguments: Sequence[str]) -> Run:
     ConfigError
         In one line, for anything that cannot be composed or is not allowed.
     """
-    refuse_slips(arguments)
-    with errors_in_one_line():
-        overrides = with_experiments(arguments, project)
+    overrides = read_words(arguments, project)
     if overrides[:1] == ["-m"]:
         raise ConfigError("this command takes one experiment: write experiment=NAME")
     with hydra_process(), errors_in_one_line():
@@ -463,7 +442,7 @@ def _differences(
     """
     options, known = asdict(config), {name: getattr(settings, name) for name in NAMES}
     found = dict[str, Any]()
-    for each in map(parse_override, typed_overrides(hydra)):
+    for each in OverridesParser.create().parse_overrides(typed_overrides(hydra)):
         name = each.key_or_group
         option = name.removeprefix("experiment.")
         if name in SILENT:

@@ -16,26 +16,13 @@ from simstudy.analysis.summary import factor_names, warned_measures
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
+from simstudy.output import manifest
 from simstudy.output.explorer import write_explorer
+from simstudy.output.findings import answer_of
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.groups import AVERAGES, estimates_of_groups
-from simstudy.output.manifest import (
-    EXPLORER,
-    FIGURES,
-    TABLES,
-    clear_outputs,
-    digest_of_summary,
-    environment,
-    facts_of_blocks,
-    facts_of_drawing,
-    hashes_of,
-    inputs_of,
-    is_current,
-    libraries_of,
-    protocol_facts,
-)
+from simstudy.output.manifest import EXPLORER, FIGURES, TABLES
 from simstudy.output.report import write_index, write_report
-from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import sources_digest
 from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
@@ -79,44 +66,28 @@ class Artefact:
 
 @dataclass
 class Published:
-    """Outputs that were written, and those that failed.
+    """A published folder.
 
     Parameters
     ----------
-    protocol
-        Protocol of the folder and deviations from it; empty if there is none.
-    answer
-        Answer to the study's question.
-    not_drawn, not_made
-        Figures and tables that are missing, with reasons.
-    failed
-        Those of them that may succeed in another run.
+    files
+        Its files.
+    manifest
+        Content of its manifest, such as `figures_not_drawn` with reasons.
     is_new
         Whether the files were written now; they were up to date otherwise.
     """
 
     folder: Place
     files: list[Place] = field(default_factory=list)
-    protocol: Mapping[str, Any] = field(default_factory=dict)
-    answer: list[str] = field(default_factory=list)
-    not_drawn: dict[str, str] = field(default_factory=dict)
-    not_made: dict[str, str] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
     is_new: bool = True
 
-
-def _read_published(folder: Place) -> Published:
-    """Read the outputs that a folder's manifest lists."""
-    manifest = read_json(folder / MANIFEST) or {}
-    return Published(
-        folder,
-        [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))],
-        manifest.get("protocol", {}),
-        manifest.get("answer", []),
-        manifest.get("figures_not_drawn", {}),
-        manifest.get("tables_not_made", {}),
-        is_new=False,
-    )
+    @property
+    def failed(self) -> list[str]:
+        """The figures and tables that raised an error now, and may succeed in another run."""
+        names = [*self.manifest.get("figures_failed", []), *self.manifest.get("tables_failed", [])]
+        return names if self.is_new else []
 
 
 def publish(
@@ -200,44 +171,43 @@ def publish(
         )
     with translate_io_errors(target):
         sources = sources or sources_digest(module_file)
-        inputs = inputs_of(result, target, config or {}, module_file, sources)
+        inputs = manifest.inputs_of(result, target, config or {}, module_file, sources)
         requested = {"figures": figures, "report": report, "pdf": pdf}
-        if only_if_changed and is_current(result, target, inputs, **requested):
-            return _read_published(target)
+        if only_if_changed and manifest.is_current(result, target, inputs, **requested):
+            content = read_json(target / MANIFEST) or {}
+            names = [MANIFEST, *listed_files(content, target)]
+            return Published(target, [target / name for name in names], content, is_new=False)
     target.mkdir(parents=True, exist_ok=True)
     with translate_io_errors(target), folder_lock(target):
         start = time.perf_counter()
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
-        previous = clear_outputs(target)
+        previous = manifest.clear_outputs(target)
         step("summary and claims")
-        made = Published(target, [], protocol_facts(result, target), answer_of(result))
+        answer = answer_of(result)
         finish: Callable[[], list[Artefact]] = list
         if figures:
             finish = _begin_figures(result, target, pdf, Workers(n_jobs=n_jobs).count, step)
         frames = frames_of(result) | {"claims": result.claims}
         if result.details.replicates.store is not None and len(result.summary):
             frames |= {"groups": estimates_of_groups(result)}
-        made.files += write_frames(result, target, frames)
+        files = write_frames(result, target, frames)
         tables = write_tables(result, target)
         drawn = finish()
-        made.files += [path for each in (*tables, *drawn) for path in each.files]
-        made.not_drawn = {each.name: each.why_not for each in drawn if not each.files}
-        made.not_made = {each.name: each.why_not for each in tables if not each.files}
-        made.failed = [each.name for each in (*drawn, *tables) if each.failed]
+        files += [path for each in (*tables, *drawn) for path in each.files]
         content = {
-            **facts_of_blocks(result),
+            **manifest.facts_of_blocks(result),
             "question": about.strip().partition("\n")[0],
-            "answer": made.answer,
+            "answer": answer,
             "config": config or {},
             INPUTS: inputs,
-            "outputs": digest_of_summary(result.summary),
-            **environment(module_file, libraries_of(result, module_file)),
-            **facts_of_drawing(result, previous),
+            "outputs": manifest.digest_of_summary(result.summary),
+            **manifest.environment(module_file, manifest.libraries_of(result, module_file)),
+            **manifest.facts_of_drawing(result, previous),
             AVERAGES: [each.name for each in result.details.measures if each.averages],
-            "figures_not_drawn": made.not_drawn,
+            "figures_not_drawn": {each.name: each.why_not for each in drawn if not each.files},
             "figures_failed": [each.name for each in drawn if each.failed],
-            "tables_not_made": made.not_made,
+            "tables_not_made": {each.name: each.why_not for each in tables if not each.files},
             "tables_failed": [each.name for each in tables if each.failed],
             "captions": {each.name: each.caption for each in drawn if each.files},
             "alt_texts": {each.name: each.description for each in drawn if each.description},
@@ -246,27 +216,25 @@ def publish(
         if in_doubt := warned_measures(result.summary, locations):
             doubts = [each._asdict() for each in in_doubt]
             content["warnings"] = [*content.get("warnings", []), *doubts]
-        told = {"protocol": made.protocol, "part": dict(part or {}), "command": command}
+        planned = manifest.protocol_facts(result, target)
+        told = {"protocol": planned, "part": part, "command": command}
         content |= {name: value for name, value in told.items() if value}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
             step("report")
             title = content["question"] or as_words(result.plan.name)
-            explorer = write_explorer(result, target / EXPLORER, title, made.answer)
-            made.files.append(explorer)
+            files.append(write_explorer(result, target / EXPLORER, title, answer))
             shown = {each.name: each.table for each in tables if each.table}
-            page = write_report(result, target, made.files, content, about, tables=shown)
-            made.files.append(page)
-        content["files"] = hashes_of(target, made.files)
+            files.append(write_report(result, target, files, content, about, tables=shown))
+        content["files"] = manifest.hashes_of(target, files)
         write_json(target / MANIFEST, content)
-        made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
     if not command:  # a caller in Python reads no terminal
         for each in (*drawn, *tables):
             if each.failed:
                 warnings.warn(f"{each.name} was not made: {each.why_not}", stacklevel=2)
-    return made
+    return Published(target, [*files, target / MANIFEST], content)
 
 
 def _begin_figures(

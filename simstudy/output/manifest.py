@@ -147,7 +147,8 @@ def write_unpublished(result: Result) -> None:
         drew_nothing = not (outcome.n_blocks or outcome.notes)  # the folder may be read only
         is_same = drew_nothing and facts.items() <= previous.items()
         is_published = bool(previous) and previous.get("published") is not False
-        if is_published or (is_same and _is_whole(folder, previous)):
+        listed = runs.listed_files(previous, folder)
+        if is_published or (is_same and listed == hashes_of(folder, (folder / n for n in listed))):
             return
         clear_outputs(folder)
         is_external = bool(result.details.repeat_command)
@@ -156,11 +157,6 @@ def write_unpublished(result: Result) -> None:
         content |= facts_of_drawing(result, previous)
         content |= {"published": False, "files": hashes_of(folder, files)}
         write_json(folder / runs.MANIFEST, content)
-
-
-def _is_whole(folder: Place, manifest: Mapping[str, Any]) -> bool:
-    files = runs.listed_files(manifest, folder).items()
-    return all(runs.file_hash(folder / name) == digest for name, digest in files)
 
 
 GIT_SECONDS = 10.0  # timeout of a git command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from shutil import get_terminal_size
 from typing import Any
 
@@ -12,26 +12,19 @@ from simstudy.analysis.summary import overview
 from simstudy.claims.claim import format_values
 from simstudy.claims.verdict import NO_DATA, TOO_FEW, is_unexpected
 from simstudy.lazy import pd
-from simstudy.output import formatting
+from simstudy.output.findings import count_claims
 from simstudy.output.folder import Published
+from simstudy.output.formatting import format_precision, format_work, relative_to_cwd
 from simstudy.output.manifest import REPORT
-from simstudy.output.report.findings import answer_of, count_claims
-from simstudy.tables.table import Column, Grid, Heading, Table, as_text
+from simstudy.tables.table import Grid, Heading, Table, as_text
 
 MAX_ROWS = 30  # rows of a summary that is printed in full
-MAX_SCENARIOS = 10  # scenarios listed in a forecast
-RANGES = {
-    "largest_mcse": "largest MCSE",
-    "worst_z": "worst z from theory",
-    "least_reduction": "least variance reduction",
-}
-"""Headings of a table of ranges that differ from its columns."""
 
 
 def print_closing(
     result: Result,
     published: Published,
-    replay: Callable[[str], str] | None = None,
+    replay: Callable[[str], str] = str,
     *,
     claims: bool = True,
 ) -> None:
@@ -42,52 +35,50 @@ def print_closing(
     claims
         Whether to print the claims.
     replay
-        Function from the address of a replicate to the command that draws it again. Default:
-        Python code is printed.
+        Function from the address of a replicate to the command that draws it again.
     """
-    for text in published.answer or answer_of(result):
-        print(text)
-    print()
-    print(_format_summary(result))
-    if claims and len(result.claims):
-        print(_format_claims(result.claims))
-    for text in _closing_lines(result, published, replay, claims=claims):
-        print(text)
-
-
-def _closing_lines(
-    result: Result, published: Published, replay: Callable[[str], str] | None, *, claims: bool
-) -> Iterator[str]:
-    """The lines below the tables."""
+    lines = [*published.manifest.get("answer", []), "", _format_summary(result)]
     if claims:
-        for label, counts in count_claims(result.claims.to_dict("records")):
-            yield f"{label}: {counts}"
-        yield from undecided_claims(result)
+        lines += [_format_claims(result.claims)] if len(result.claims) else []
+        counted = count_claims(result.claims.to_dict("records"))
+        lines += [f"{label}: {counts}" for label, counts in counted]
+        lines += undecided_claims(result)
     if result.details.targets:
-        yield formatting.format_precision(result)
-    yield from _format_protocol(published.protocol)
-    yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
-    yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
-    yield from filter(None, [doubts_of(result)])
-    yield from (f"warning: {text}" for text in result.outcome.warnings)
+        lines.append(format_precision(result))
+    lines += _lines_of_manifest(published.manifest)
+    lines += filter(None, [doubts_of(result)])
+    lines += [f"warning: {text}" for text in result.outcome.warnings]
     if len(result.warnings):
         n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
-        yield (
-            f"{n_warned:,} warnings of replicates (warnings.parquet); the most frequent: "
-            f"{first['warning']}"
-        )
+        files = f"{n_warned:,} warnings of replicates (warnings.parquet)"
+        lines.append(f"{files}; the most frequent: {first['warning']}")
     if len(result.failures):
         n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
-        yield f"{n_failed:,} replicates failed (failures.parquet); the first: {first['error']}"
+        files = f"{n_failed:,} replicates failed (failures.parquet)"
+        lines.append(f"{files}; the first: {first['error']}")
         if not result.details.repeat_command:  # given replicates cannot be drawn again
-            address, seed = first["address"], result.plan.seed
-            in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
-            yield f"see it happen: {replay(address) if replay else in_python}"
-    n_files, where = len(published.files), formatting.relative_to_cwd(published.folder)
-    files = formatting.counted(n_files, "file")
-    yield f"{formatting.format_work(result)} {files} in {where}"
+            lines.append(f"see it happen: {replay(first['address'])}")
+    n_files, where = len(published.files), relative_to_cwd(published.folder)
+    lines.append(f"{format_work(result)} {n_files:,} files in {where}")
+    print("\n".join([*lines, *lines_of_report(published)]))
+
+
+def lines_of_report(published: Published) -> list[str]:
+    """The line that names the report, if there is one."""
     reports = [path for path in published.files if path.name == REPORT]
-    yield from (f"report: {formatting.relative_to_cwd(page)}" for page in reports)
+    return [f"report: {relative_to_cwd(page)}" for page in reports]
+
+
+def _lines_of_manifest(manifest: Mapping[str, Any]) -> list[str]:
+    """Whether the protocol was followed, if there is one; what was not made, with reasons."""
+    lines = []
+    if protocol := manifest.get("protocol"):
+        how = "done otherwise than planned:" if protocol["deviations"] else "no deviations"
+        lines = [f"protocol of {protocol['written']} ({protocol['hash'][:8]}): {how}"]
+        lines += [f"  {text}" for text in protocol["deviations"]]
+    missing = manifest.get("figures_not_drawn", {}), manifest.get("tables_not_made", {})
+    lines += [f"figure {name} was not drawn: {why}" for name, why in missing[0].items()]
+    return lines + [f"table {name} was not made: {why}" for name, why in missing[1].items()]
 
 
 def _format_summary(result: Result) -> str:
@@ -105,8 +96,7 @@ def _format_summary(result: Result) -> str:
     found = overview(result.summary, result.details.measures)
     if found.empty:  # the study has no measures
         return ""
-    headings = {name: text for name, text in RANGES.items() if name in found}
-    return _in_terminal(Table(found, "Range over scenarios", headings).grid)
+    return _in_terminal(Table(found, "Range over scenarios").grid)
 
 
 def _format_claims(claims: pd.DataFrame) -> str:
@@ -136,31 +126,3 @@ def undecided_claims(result: Result) -> list[str]:
     """Each undecided claim, with the replicates that would decide it, or the data it lacks."""
     rows = result.claims[result.claims["verdict"].isin((TOO_FEW, NO_DATA))]
     return [f"{row['claim']}: {row['detail']}" for row in rows.to_dict("records")]
-
-
-def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
-    """Whether the protocol was followed, if there is one."""
-    if not protocol:
-        return []
-    text = f"protocol of {protocol['written']} ({protocol['hash'][:8]}):"
-    if not protocol["deviations"]:
-        return [f"{text} no deviations"]
-    return [f"{text} done otherwise than planned:", *(f"  {t}" for t in protocol["deviations"])]
-
-
-def print_cost(cost: pd.DataFrame) -> None:
-    """Print the cost of a precision: in total, then by scenario."""
-    dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MAX_SCENARIOS)
-    sums = cost[["n_rep", "seconds", "bytes"]].sum()
-    in_all = pd.DataFrame([{"scenario": f"all {len(cost):,} scenarios", **sums}])
-    shown = pd.concat([in_all, dearest])[["scenario", *sums.index]]
-    columns = {
-        "n_rep": Column("replicates", decimals=0),
-        "seconds": Column("seconds on one core", decimals=1),
-        "bytes": Column("MB", decimals=1),
-    }
-    megabytes = shown.assign(bytes=shown["bytes"] / 1e6)
-    print(_in_terminal(Table(megabytes, "Cost of the precision", columns).grid))
-    if len(cost) > len(dearest):
-        n_more = len(cost) - len(dearest)
-        print(f"and {n_more:,} more scenarios, with fewer replicates each")

@@ -433,27 +433,24 @@ def _with_methods_of(study: Study, summary: pd.DataFrame) -> Study:
     return replace(study, methods={name: study.methods[name] for name in names})
 
 
-@dataclass
 class _Drawn:
     """The choice of groups, and the comparison of what is drawn."""
 
-    result: Result
-    provenance: RunProvenance
-    groups: pd.DataFrame
-    workers: Workers
-
-    def __post_init__(self) -> None:
-        self.plan, self.measures = self.result.plan, self.result.details.measures
-        self.records: list[Any] = self.result.summary.to_dict("records")
+    def __init__(
+        self, result: Result, provenance: RunProvenance, groups: pd.DataFrame, workers: Workers
+    ) -> None:
+        self.provenance, self.workers = provenance, workers
+        self.plan, self.measures = result.plan, result.details.measures
+        self.records: list[Any] = result.summary.to_dict("records")
         keys, known = list(self.plan.keys), {measure.name for measure in self.measures}
         self.n_each, rest = divmod(len(self.records), len(keys))  # rows of a scenario
-        if rest or set(self.result.summary["measure"]) != known:
+        if rest or set(result.summary["measure"]) != known:
             raise errors.StudyError(
                 "the summary has other scenarios or measures than the study: give the study with "
                 "the settings of the folder"
             )
-        scenario = [keys[row // self.n_each] for row in self.groups["row"]]
-        self.groups = self.groups.assign(key=scenario).set_index("row")
+        scenario = [keys[row // self.n_each] for row in groups["row"]]
+        self.groups = groups.assign(key=scenario).set_index("row")
         found = self.groups[["key", *Group._fields]].drop_duplicates()
         self.units = [(key, Group(*map(int, each))) for key, *each in found.itertuples(index=False)]
 
@@ -611,8 +608,7 @@ def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tu
 
 def _write(made: Verification) -> None:
     """Write the answer to the folder, if it can be written."""
-    names = ("status", "seed", "n_groups", "n_drawn", "wrong", "said", "unchecked")
     try:
-        write_json(made.folder / REPORT, {name: getattr(made, name) for name in names})
+        write_json(made.folder / REPORT, {**vars(made), "folder": str(made.folder)})
     except OSError:
         made.said.append(f"{REPORT} could not be written")

@@ -2,8 +2,14 @@
 
 import pytest
 
-from simstudy.cli.application import with_experiments
-from simstudy.cli.project import Project, default_group, experiment_names, members, part_of
+from simstudy.cli.project import (
+    Project,
+    default_group,
+    experiment_names,
+    members,
+    part_of,
+    with_experiments,
+)
 from simstudy.errors import ConfigError
 from tests.cli.projects import write
 from tests.support import ROOT

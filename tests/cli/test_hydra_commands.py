@@ -78,8 +78,6 @@ class Line(NamedTuple):
 
 RUNS = [  # one run each, with its folder
     Line("n_rep=60", "fine/runs/n_rep=60"),
-    Line("n_rep=60 seed=2", "fine/runs/n_rep=60,seed=2"),
-    Line("n_rep=150", "fine/runs/n_rep=150"),
     Line("n_rep=50 seed=2", "fine/runs/n_rep=50,seed=2"),
     Line("scale=tiny", "tiny/fine"),
     Line("experiment=quick", "tiny/quick"),
@@ -89,17 +87,14 @@ RUNS = [  # one run each, with its folder
     Line("experiment=quick experiment.n_obs=[8]", "tiny/quick/runs/n_obs=[8]"),
     Line("experiment.n_obs=[5]", "fine/runs/n_obs=[5]"),
     Line("'experiment.n_obs=[5, 10, 20]'", "fine/runs/n_obs=[5,10,20]"),
-    Line("experiment.shift=1", "fine/runs/shift=1.0"),
     Line("experiment.shift=-1e-1", "fine/runs/shift=-0.1"),
     Line("experiment.law=uniform", "fine/runs/law=uniform"),
-    Line("'experiment.label=\"a,b\"'", "fine"),
     Line("experiment.label=two\\ words", "fine"),
     Line("++experiment.label=x ++n_rep=60", "fine"),
     Line("n_rep=${oc.env:N} seed=4", "fine/runs/n_rep=60,seed=4"),
     Line("n_rep=${seed} seed=50", "fine/runs/n_rep=50,seed=50"),
     Line("'n_rep=\"${oc.decode:${oc.env:N,1000}}\"' seed=5", "fine/runs/n_rep=60,seed=5"),
     Line("+precision.mean_x=0.1", "fine/runs/precision.mean_x=0.1"),
-    Line("precision.mean_x=0.2", "fine/runs/precision.mean_x=0.2"),
     Line("n_jobs=2 backend=threads n_rep=70", "fine/runs/n_rep=70"),
     Line("hydra.verbose=true n_rep=60"),
     Line("hydra/job_logging=default hydra/hydra_logging=default n_rep=60"),
@@ -127,8 +122,6 @@ SHOWN = [  # nothing is drawn
     Line("--info", prints="Hydra"),
     Line("--info defaults", prints="Defaults List"),
     Line("--info searchpath", prints="simstudy/cli/conf"),
-    Line("--help", prints="summarize", fine=False),
-    Line("run --help", prints="n_rep", fine=False),
     Line("--help", prints="experiment.n_obs"),
     Line("--hydra-help", prints="--multirun", fine=False),
     Line("--version", prints="", fine=False),
@@ -136,7 +129,6 @@ SHOWN = [  # nothing is drawn
 ]
 SWEEPS = {  # several runs, with the number of rows of their table
     "seed=1,2 n_rep=60": 2,
-    "--multirun seed=1,2 n_rep=60": 2,
     "'seed=range(1,4)' n_rep=60": 3,
     "'experiment.n_obs=[5],[10]'": 2,
     "scale=paper,tiny": 2,
@@ -155,7 +147,6 @@ HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine hydra.no_such=1": "no_such",
     "experiment=fine --config-dir=no_such": "no_such",
     "-m experiment=fine 'seed=interval(1,2)'": "INTERVAL_SWEEP",
-    "experiment=fine n_rep": "missing EQUAL",
 }
 
 

@@ -1,23 +1,18 @@
 """Sweeps by launchers and sweepers of Hydra's plugins: the same bits, one table, one status."""
 
 import os
-import signal
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
-from tests.cli.projects import ENTRY_POINT, python, simstudy, wait_for, write
+from tests.cli.projects import python, write
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 
 STUDY = '''"""What is the mean of shifted data?"""
 import os
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -38,9 +33,6 @@ class Shifted:
     shift: float
 
     def simulate(self, streams, n_rep):
-        if "PAUSE" in os.environ:
-            Path("begun").touch()
-            time.sleep(float(os.environ["PAUSE"]))
         x = self.shift + streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)
         return {"x": np.where(np.arange(n_rep) < self.shift - 4, np.nan, x)}
 
@@ -124,45 +116,6 @@ def test_a_run_that_fails_costs_itself(launcher, project, monkeypatch):
     if launcher != "basic":
         assert table.loc[["9"], "estimate"].isna().all()
     assert "Traceback" not in done.stderr
-
-
-def test_an_interrupted_sweep_goes_on_where_it_ended(project, monkeypatch):
-    monkeypatch.setenv("PAUSE", "0.3")
-    command = [sys.executable, "-c", ENTRY_POINT, "run", "-m", *ASKED, "seed=1,2", "out=stopped"]
-    process = subprocess.Popen(
-        command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
-    store = project / "stopped" / "shifted" / "replicates"
-    wait_for(lambda: list(store.glob("*.parquet")))
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 130, err
-    assert err.count("\n") == 1
-    assert "To go on: simstudy run -m" in err
-    kept = {path: path.stat().st_mtime_ns for path in store.glob("*.parquet")}
-    assert simstudy(project, "run", "-m", *ASKED, "seed=1,2", "out=stopped").returncode == 0
-    assert len(table_below(project / "stopped")) == 2
-    assert kept.items() <= {p: p.stat().st_mtime_ns for p in store.glob("*.parquet")}.items()
-
-
-def test_two_runs_at_once_share_the_store(project):
-    env = os.environ | {"PYTHONPATH": str(ROOT), "PAUSE": "0.05"}
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "run.py", *ASKED, f"n_rep={n_rep}", "out=both"],
-            cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for n_rep in (100, 200)
-    ]  # fmt: skip
-    for run in runs:
-        _, err = run.communicate(timeout=300)
-        assert run.returncode == 0, err
-    assert python(project, "run.py", *ASKED, "n_rep=200", "out=alone").returncode == 0
-    folders = [project / out / "shifted" / "runs" / "n_rep=200" for out in ("both", "alone")]
-    both, alone = (pd.read_parquet(folder / "summary.parquet") for folder in folders)
-    pd.testing.assert_frame_equal(both, alone, check_exact=True)
 
 
 def test_optuna_minimises_a_measure(project):

@@ -1,27 +1,17 @@
 """Several studies: each is drawn and published, and what stops one costs one."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
 from simstudy.cli import main
 from simstudy.output import folder
-from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, wait_for, write
-from tests.support import ROOT
+from tests.cli.projects import STUDY, inside, write
 
 CONFIG = "defaults: [simstudy, _self_]\ngroup: ours\n"
 END = "n_rep=100)"
 FIGURES = """
-import os
-import sys
-import time
-from pathlib import Path
-
 from matplotlib.figure import Figure
 
 
@@ -29,31 +19,19 @@ def drawn(result):
     figure = Figure()
     figure.subplots().plot(result.summary["estimate"])
     return figure
-
-
-def waiting(result):
-    if "WAIT" in os.environ:
-        Path("begun").touch()
-        time.sleep(600)
-    return drawn(result)
 """
 
 
-def study_of(name, figures='"one": drawn'):
-    """The file of an experiment with these figures."""
-    ours = STUDY.replace("fine", name).replace(END, f"{END[:-1]}, figures={{{figures}}})")
+def study_of(name):
+    """The file of an experiment with a figure."""
+    ours = STUDY.replace("fine", name).replace(END, f'{END[:-1]}, figures={{"one": drawn}})')
     return f'"""Is it {name}?"""\n{ours}{FIGURES}'
 
 
 @pytest.fixture
 def project(tmp_path):
-    """A figure of `first` takes minutes where its environment says so."""
-    figures = {
-        "first": '"one": waiting, "other": drawn',
-        "middle": '"one": drawn',
-        "last": '"one": drawn',
-    }
-    studies = {f"experiments/{name}.py": study_of(name, of) for name, of in figures.items()}
+    names = ("first", "middle", "last")
+    studies = {f"experiments/{name}.py": study_of(name) for name in names}
     parts = "parts:\n  - title: All\n    experiments: [first, middle, last]\n"
     studies |= {"experiments/__init__.py": ""}
     write(tmp_path, studies | {"conf/group/ours.yaml": parts, "conf/config.yaml": CONFIG})
@@ -85,37 +63,6 @@ def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
     assert manifest(project / "results" / "last")["part"] == {
         "group": "ours", "title": "All", "page": "", "order": [1, 3],
     }  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "number", "whom"),
-    [
-        ("all", signal.SIGINT, os.killpg),
-        ("all", signal.SIGTERM, os.kill),
-        ("experiment=first", signal.SIGTERM, os.kill),
-    ],
-)
-def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number, whom):
-    environment = os.environ | {"WAIT": "yes", "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY_POINT, "run", asked, "n_jobs=2", "progress=false"],
-        cwd=project, env=environment, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
-    wait_for((project / "begun").exists)
-    whom(process.pid, number)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 128 + number
-    assert err == (
-        "interrupted; every finished block is kept. To go on: simstudy run "
-        f"{asked} n_jobs=2 progress=false\n"
-    )
-    assert "figure" not in out, "nothing was found yet"
-    wait_for(lambda: not alive(process.pid), 5.0)  # a tracker of loky ends after its parent
-    assert not list(project.rglob(".writing-*"))
-    assert not (project / "results" / "first" / "manifest.json").exists()
 
 
 def named(project, name, before, after):

@@ -156,7 +156,7 @@ def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
     project.said("scancel", "--signal=USR1", "--batch", f"{array}_4")
 
     told = project.simstudy("status", *SETTINGS)
-    assert told.startswith("blocks   60: ")
+    assert "\nblocks   60: " in told
     project.wait("ended", lambda: not project.said("squeue", "-h", "-j", f"{array},{join}"))
     assert "out of time: what was begun is finished and kept" in project.logs(f"{array}_4")
     assert f"shard 4/{N_SHARES}: " in project.logs(f"{array}_4"), "it was requeued, and went on"

@@ -1,7 +1,6 @@
 """Results from elsewhere keep the promises of a study's own."""
 
 import re
-import shlex
 
 import numpy as np
 import pandas as pd
@@ -9,14 +8,12 @@ import pytest
 from scipy import stats
 
 import simstudy
-from simstudy.cli.commands import read_arguments
 from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import bias, coverage, mean
 from simstudy.output.folder import publish
 from tests.external.tables import COLUMNS, TRUTH
 from tests.factories import mean_study
-from tests.support import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
 
@@ -262,16 +259,6 @@ def test_semicolons_come_with_commas_in_numbers_and_gaps(tmp_path):
     np.testing.assert_array_equal(rows["b"], [0.5, np.nan, 1.25, np.nan])
 
 
-def test_every_command_of_the_page_can_be_given():
-    page = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^simstudy summarize .*", page, flags=re.MULTILINE)
-    assert lines
-    for line in lines:
-        files, settings = read_arguments(shlex.split(line)[2:])
-        assert all(file.startswith("rows") for file in files)
-        assert settings["estimate"] == "b"
-
-
 # ---------------------------------------------------------------- figures and a folder of results
 def test_every_figure_is_drawn(table):
     found = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
@@ -288,7 +275,7 @@ def test_every_figure_is_drawn(table):
 def test_what_is_published_reads_as_any_study(table, tmp_path):
     found = from_frame(table, truth=TRUTH, name="from_r", out=tmp_path, **COLUMNS)
     made = publish(found, figures=False)
-    assert not made.not_made
+    assert not made.manifest["tables_not_made"]
     folder = tmp_path / "from_r"
     rows = pd.read_parquet(folder / "replicates.parquet")
     assert len(rows) == 2 * 100  # no row is a filler, although cells are unequal

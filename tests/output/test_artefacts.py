@@ -68,14 +68,14 @@ def test_tables_are_written_in_three_forms(written):
 
 def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written, capsys):
     result, made = written
-    assert made.not_made == {
+    assert made.manifest["tables_not_made"] == {
         "later": "n_obs = 99",
         "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` needs a "
         "simstudy.tables.Table. Return one of these.",
         "defect": "ZeroDivisionError: a defect",
     }
     manifest = manifest_of(result.folder)
-    assert manifest["tables_not_made"] == made.not_made
+    assert manifest["tables_not_made"] == made.manifest["tables_not_made"]
     assert manifest["tables_failed"] == made.failed == list(BROKEN)
     again = with_tables(TABLES | BROKEN).run(60, out=result.folder.parent)
     assert not is_current(again, CONFIG, FILE, figures=False, report=True), "it is tried again"

@@ -9,10 +9,9 @@ import pytest
 from simstudy import Study, each_replicate, grid, publish
 from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import doubts_of
-from simstudy.figures import measure_curves
 from simstudy.figures.captions import caption_of, describe_figure
 from simstudy.measures import bias, coverage, mean, mse
-from simstudy.output.at_a_glance import at_a_glance
+from simstudy.output.findings import at_a_glance
 
 
 @dataclass(frozen=True)
@@ -195,27 +194,8 @@ def test_nothing_is_marked_where_nothing_is_doubted():
 def test_a_study_without_figures_has_one_for_each_measure(result):
     assert list(result.details.figures) == ["mse", "bias", "coverage"]
     assert "Dashed" in caption_of(result.figure("coverage"))
-    assert publish(result).not_drawn == {}
+    assert publish(result).manifest["figures_not_drawn"] == {}
     assert dict(slopes(figures={}).figures) == {}, "an empty dict means none"
-
-
-@pytest.mark.parametrize(
-    "scenarios",
-    [
-        [Line(10)],
-        grid(Line, n_obs=[10, 20, 40]),
-        grid(Line, n_obs=[10, 20, 40], df=[2.5, np.inf], slope=[0.0, 0.5]),
-        grid(Line, n_obs=[10, 1000], df=[1.5, 2.0, 2.5, 3.0], slope=[0.0, 0.1, 0.2, 0.5]),
-    ],
-)
-def test_default_figures_can_be_drawn_for_any_grid(scenarios):
-    measures = [coverage("lower", "upper", truth="slope")]
-    slopes(scenarios=scenarios, measures=measures).run(10, n_jobs=1).figure("coverage").draw()
-
-
-def test_captions_say_the_setting_that_is_fixed(result):
-    figure = measure_curves(result.select("mse", df=2.5, method="noisy"), x="n_obs", y="mse")
-    assert "df = 2.5, slope = 0.5, method = noisy." in caption_of(figure)
 
 
 def test_a_description_says_what_is_compared(result):

@@ -60,9 +60,9 @@ def figures_of(drawn, folder, n_jobs):
 def test_files_are_those_that_one_process_makes(tmp_path):
     drawn = {"1": plain, "raises": raising, "2": local_figure(), "3": plain}
     here, files, captions = figures_of(drawn, tmp_path / "1", 1)
-    assert here.not_drawn == {"raises": "ZeroDivisionError: in this process"}
+    assert here.manifest["figures_not_drawn"] == {"raises": "ZeroDivisionError: in this process"}
     there, files_there, captions_there = figures_of(drawn, tmp_path / "2", 2)
-    assert there.not_drawn == {"raises": "ZeroDivisionError: in a worker"}
+    assert there.manifest["figures_not_drawn"] == {"raises": "ZeroDivisionError: in a worker"}
     assert manifest_of(there.folder)["figures_failed"] == ["raises"]
     assert len(files) == 6
     assert files_there == files
@@ -71,14 +71,14 @@ def test_files_are_those_that_one_process_makes(tmp_path):
 
 def test_the_figures_of_workers_that_were_killed_are_drawn_here(tmp_path):
     made, files, _ = figures_of({"1": plain, "ends": ending, "2": plain}, tmp_path, 2)
-    assert made.not_drawn == {}
+    assert made.manifest["figures_not_drawn"] == {}
     assert len(files) == 6
 
 
 def test_what_cannot_be_sent_to_a_worker_is_drawn_here(tmp_path):
     result = study(figures={"1": plain, "2": unsendable(), "3": raising}).run(60, out=tmp_path)
     made = publish(result, config=CONFIG, n_jobs=2, report=False)
-    assert made.not_drawn == {"3": "ZeroDivisionError: in this process"}
+    assert made.manifest["figures_not_drawn"] == {"3": "ZeroDivisionError: in this process"}
 
 
 def test_workers_get_a_result_without_its_large_frames():

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-from simstudy.output.report.claims import TEMPLATES
+from simstudy.output.report.pages import TEMPLATES
 from simstudy.provenance.modules import source_files, sources_digest
 
 

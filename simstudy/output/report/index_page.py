@@ -14,8 +14,7 @@ from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.manifest import EXPLORER, FIGURES, REPORT
-from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
-from simstudy.output.report.study_page import title_of
+from simstudy.output.report.pages import MEANINGS, claim_rows, link, page, title_of
 from simstudy.provenance.modules import library_version
 from simstudy.remote import Place
 from simstudy.store.files import REPLICATES

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from simstudy.claims.verdict import VERDICTS
-from simstudy.output.report.claims import CLASSES, MEANINGS, claim_rows
+from simstudy.output.report.pages import CLASSES, MEANINGS, claim_rows
 
 CLAIM = {
     "claim": "size", "statement": "About 5%", "source": "table 1", "kind": "number",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from simstudy.output.report import write_index
-from simstudy.output.report.claims import MEANINGS
+from simstudy.output.report.pages import MEANINGS
 from tests.output.report.parsing import Page
 from tests.support import ROOT
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from simstudy.output.report.claims import SCRIPTS, content_hash, link, page, template_text
+from simstudy.output.report.pages import SCRIPTS, content_hash, link, page, template_text
 
 STYLE = template_text("style.css")
 READABLE = 4.5  # of WCAG 2.2, success criterion 1.4.3, for text of any size

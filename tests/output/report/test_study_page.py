@@ -13,7 +13,7 @@ from simstudy.claims import Claim, Finding, WrongValue
 from simstudy.figures import save_figure
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
-from simstudy.output.report.study_page import (
+from simstudy.output.report.pages import (
     SHOWN_ROWS,
     WIDE,
     figures_to_show,

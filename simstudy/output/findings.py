@@ -1,22 +1,25 @@
-"""The answer of a study that states none: its methods, the best of them, failures."""
+"""Sentences on a study: its answer, or its methods and the best of them; evidence, failures."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.analysis.summary import MEASURE, factor_names, overview
+from simstudy.claims.verdict import format_counts
 from simstudy.design.reprs import format_names
-from simstudy.errors import SimstudyError
+from simstudy.errors import SimstudyError, describe
 from simstudy.lazy import pd, special
+from simstudy.output.formatting import counted
 from simstudy.tables.rounding import plus_minus
 from simstudy.tables.summary import as_words, identities, in_words
 
+MAX_IN_SENTENCE = 4  # measures in a sentence of evidence
 MAX_METHODS = 8  # methods that get a line each
 MAX_MEASURES = 3  # measures in a line
 ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arithmetic
@@ -33,6 +36,68 @@ DIRECTIONS = {
 NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")
 
 
+def answer_of(result: Result) -> list[str]:
+    """The answer to the study's question.
+
+    Returns
+    -------
+    list of str
+        The sentences of the study's `answer`, or of `at_a_glance` if it has none.
+    """
+    if result.details.answer is not None:
+        try:
+            given = result.details.answer(result)
+            return [given] if isinstance(given, str) else list(map(str, given))
+        except LookupError:  # a scenario that this run leaves out
+            pass
+        except Exception as error:  # user code
+            failed = f"The study's answer could not be computed: {describe(error)}"
+            return [failed, *at_a_glance(result)]
+    return at_a_glance(result)
+
+
+def evidence_of(result: Result) -> list[str]:
+    """Counts of claims, and Monte Carlo errors."""
+    counts = count_claims(result.claims.to_dict("records"))
+    verdicts = " ".join(f"{label}: {text}." for label, text in counts)
+    errors = _errors(overview(result.summary, result.details.measures))
+    return list(filter(None, [verdicts, errors]))
+
+
+def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
+    """Count scored claims and extra checks, with their verdicts.
+
+    Parameters
+    ----------
+    claims
+        Rows of tables of claims. A kind without claims is omitted.
+    """
+    scored = [claim for claim in claims if claim["scored"]]
+    extra = [claim for claim in claims if not claim["scored"]]
+    found = []
+    if scored:
+        label = counted(len(scored), "claim of the source", "claims of the source")
+        found.append((label, format_counts(scored)))
+    if extra:
+        found.append((counted(len(extra), "extra check"), format_counts(extra)))
+    return found
+
+
+def _errors(measures: pd.DataFrame) -> str:
+    if measures.empty:
+        return "The study has no measures, so its replicates are not summarised."
+    errors = measures.head(MAX_IN_SENTENCE).dropna(subset="largest_mcse").to_dict("records")
+    named = [f"{as_words(row['measure'])} {row['largest_mcse']:.2g}" for row in errors]
+    largest = "Monte Carlo standard errors are not known."
+    if named:
+        largest = f"Largest Monte Carlo standard errors: {', '.join(named)}."
+    z = measures["worst_z"].max()
+    if math.isnan(z):
+        return largest
+    return f"{largest} Largest distance from exact theory: {z:.2g} standard errors."
+
+
+# At a glance ----------------------------------------------------------
 def at_a_glance(result: Result) -> list[str]:
     """Sentences on a study that has no `answer`.
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from simstudy.claims.verdict import count_verdicts
-from simstudy.output.at_a_glance import at_a_glance
-from simstudy.output.report.findings import answer_of, count_claims, evidence_of, heading_of
+from simstudy.output.findings import answer_of, at_a_glance, count_claims, evidence_of
 from tests.factories import mean_study
 from tests.support import ROOT, needs_results
 
@@ -35,30 +34,14 @@ def evidence(*claims, summary=SUMMARY):
     return evidence_of(result(*claims, summary=summary))
 
 
-def test_verdicts_the_largest_difference_and_the_errors():
+def test_verdicts_and_errors():
     level = {"claim": "level", "published": 0.01, "reproduced": 0.03, "mcse": 0.0}
     ours = {"verdict": "reproduced", "expected": "reproduced", "reproduced": 9.0, "scored": False}
     assert evidence({}, level, ours) == [
         "2 claims of the source: 2 differ (as expected). 1 extra check: 1 reproduced.",
-        "Largest difference: level, published 0.01, ours 0.03.",
         "Largest Monte Carlo standard errors: power 0.02, type 1 error 0.004. "
         "Largest distance from exact theory: 2.5 standard errors.",
     ]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"misprint": True},
-        {"kind": "statement"},
-        {"verdict": "too few replicates"},
-        {"published": 0.0},
-        {"reproduced": math.nan},
-    ],
-)
-def test_a_misprint_or_what_has_no_ratio_is_no_largest_difference(other):
-    assert "Largest difference: size" in evidence({})[1]
-    assert not any("Largest difference" in text for text in evidence(other))
 
 
 # ---------------------------------------------------------------- the answer
@@ -76,8 +59,6 @@ def test_a_study_answers_in_its_own_words_and_one_that_cannot_at_a_glance(drawn)
     assert answer_of(answered(drawn, lambda _: ["One.", "Two."])) == ["One.", "Two."]
     fallback = at_a_glance(drawn)
     assert answer_of(drawn) == fallback
-    assert heading_of(drawn) == "At a glance"
-    assert heading_of(answered(drawn, lambda _: "Yes.")) == "Answer"
 
     def not_here(_):
         raise LookupError("n = 99")
