@@ -41,7 +41,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import BlockTimings, RunRecord, Times, merge_records, write_record
+from simstudy.store.runs import BlockTimings, RunRecord, Times, merge_records, write_record
 from simstudy.study import Study
 
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from simstudy import atomic_files
-from simstudy.atomic_files import (
+from simstudy import places
+from simstudy.places import (
+    BEING_WRITTEN,
     atomic_write,
     forget_own,
     forget_unfinished,
@@ -19,7 +20,6 @@ from simstudy.atomic_files import (
     write_bytes,
     write_json,
 )
-from simstudy.remote import BEING_WRITTEN
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -109,8 +109,8 @@ def test_on_windows_no_folder_is_opened(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(atomic_files, "os", SimpleNamespace(**vars(os) | {"name": "nt"}))
-    monkeypatch.setattr(atomic_files.os, "open", refuse)
+    monkeypatch.setattr(places, "os", SimpleNamespace(**vars(os) | {"name": "nt"}))
+    monkeypatch.setattr(places.os, "open", refuse)
     write_bytes(tmp_path / "x", b"1")
     assert (tmp_path / "x").read_bytes() == b"1"
 

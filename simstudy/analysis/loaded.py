@@ -16,7 +16,7 @@ from simstudy.design.plan import Method, Plan, Rules, base_scenario, method_of
 from simstudy.engine.columns import vectors_among
 from simstudy.errors import StoreError, StudyError, describe
 from simstudy.lazy import pd
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, damaged_file_error

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim
     from simstudy.measures import Estimates, Measure, MeasureContext
     from simstudy.measures.contrasts import Scale
-    from simstudy.remote import Place
+    from simstudy.places import Place
     from simstudy.store.blocks import Store
     from simstudy.store.provenance import Provenance
-    from simstudy.store.run_records import BlockTimings, RunRecord, Times
+    from simstudy.store.runs import BlockTimings, RunRecord, Times
     from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
@@ -190,7 +190,7 @@ class ResultParts:
 
     @property
     def _record(self) -> RunRecord | None:
-        from simstudy.store.run_records import read_records
+        from simstudy.store.runs import read_records
 
         if self.folder is None or self.replicates.store is None:
             return None

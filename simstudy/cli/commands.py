@@ -17,7 +17,7 @@ import typer
 from simstudy.cli.ending import BROKEN_PIPE
 from simstudy.cli.project import Project, experiment_files, lay_out, parse_words, question_of
 from simstudy.errors import ConfigError, nearest
-from simstudy.remote import place_of
+from simstudy.places import place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run

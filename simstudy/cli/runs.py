@@ -12,7 +12,7 @@ from simstudy.cli.settings import Run
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
 from simstudy.errors import ConfigError, nearest
-from simstudy.remote import Place
+from simstudy.places import Place
 from simstudy.study.run_options import RunOptions
 
 PASSED_ON = ("figures", "report", "pdf", "n_jobs")  # settings that are options of `publish`

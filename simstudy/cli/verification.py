@@ -10,7 +10,7 @@ from typing import Any
 from simstudy.cli.project import Project, load_experiment
 from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
 from simstudy.options import build, option
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 
 NO_OPTIONS = ("experiment", "precision", "at_least")  # settings in a manifest
 

@@ -37,7 +37,7 @@ from simstudy.store.provenance import OWN_VALUES, Provenance
 
 LAYOUT = 5  # version of the stored rows: add 1 if the same columns are stored differently
 FILTERS = "warnings that are errors"  # entry of a fingerprint
-ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
+ENGINE_SOURCES = ("engine", "store", "validation.py", "places.py")
 """Folders and files of the package that handle columns on their way to the store."""
 
 Kind = tuple[type, ...]

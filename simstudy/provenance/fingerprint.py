@@ -23,22 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.provenance import modules, policy, values
-from simstudy.provenance.functions import (
-    Chain,
-    Definition,
-    Import,
-    attributes_of,
-    cells_of,
-    code_in,
-    definition_of,
-    home_of,
-    is_at_its_name,
-    is_code,
-    is_generated,
-    module_of,
-    unchecked,
-)
+from simstudy.provenance import functions, modules, policy, values
 from simstudy.provenance.modules import hash_of_source, is_project, source_file
 from simstudy.provenance.policy import is_ours, is_passed_over
 from simstudy.provenance.values import hash_of
@@ -321,7 +306,7 @@ class Walk:
             self._enter(Key(_known_as(module), EFFECTS), "|".join(dict.fromkeys(effects)))
 
     # ------------------------------------------------------------ names that code reads
-    def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
+    def _references(self, code: functions.Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
         refers = [self._chain(chain, names, module) for chain in code.chains]
@@ -330,7 +315,7 @@ class Walk:
             self._by_text(code.words, module)
         return "|".join(refers)
 
-    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str) -> str:
+    def _chain(self, chain: functions.Chain, names: Mapping[str, Any], module: str) -> str:
         """Resolve a global name and its attributes through modules."""
         if chain[0] not in names:
             return ""
@@ -343,7 +328,7 @@ class Walk:
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
         is_theirs = is_project(module)
-        if is_code(value) and (is_theirs or _is_of_the_project(value)):
+        if functions.is_code(value) and (is_theirs or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
             return self.token(value, module)
         if type(value).__module__ == LAZY_MODULE:
@@ -362,7 +347,7 @@ class Walk:
             self._enter(key, self.token(value, module))
         return key.mark
 
-    def _import_inside(self, statement: Import, module: str) -> str:
+    def _import_inside(self, statement: functions.Import, module: str) -> str:
         """Follow an import statement inside a function."""
         base = modules.absolute(module, statement)
         if is_passed_over(base):
@@ -421,10 +406,10 @@ class Walk:
 
     def _function(self, function: Any) -> str:
         """Refer to a function by name; if the name has another value, also by content."""
-        plain = unchecked(function)
+        plain = functions.unchecked(function)
         if not isinstance(plain, FunctionType):
-            return self.token(plain, module_of(function))
-        module, name = module_of(plain), plain.__code__.co_qualname
+            return self.token(plain, functions.module_of(function))
+        module, name = functions.module_of(plain), plain.__code__.co_qualname
         key = Key(_known_as(module), name)
         if is_passed_over(module):
             return f"<{key.mark}>"
@@ -432,7 +417,7 @@ class Walk:
             return self._foreign(plain, module, f"{module}.{name}")
         self._note_name(function)
         self._queue.append(lambda: self._enter(key, self._content(function, module)))
-        if is_at_its_name(plain):
+        if functions.is_at_its_name(plain):
             self._known[id(function)] = function, f"<{key.mark}>"
             return f"<{key.mark}>"
         self._known[id(function)] = function, f"<{key.mark} again>"
@@ -440,7 +425,7 @@ class Walk:
 
     def _content(self, function: FunctionType, module: str) -> str:
         """Describe a function by content, with the definitions that it refers to."""
-        plain = unchecked(function)
+        plain = functions.unchecked(function)
         self._reach(module)
         code = _definition(plain)
         refers = self._references(code, plain.__globals__, module)
@@ -448,12 +433,12 @@ class Walk:
 
     def _made_with(self, function: FunctionType, module: str) -> str:
         """Describe a function's source, defaults, closure and attributes."""
-        plain = unchecked(function)
+        plain = functions.unchecked(function)
         arguments = plain.__code__.co_varnames[: plain.__code__.co_argcount]
         defaults = plain.__defaults__ or ()
         held = dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
-        held |= (plain.__kwdefaults__ or {}) | cells_of(plain)
-        parts = (*held.items(), *attributes_of(function).items())
+        held |= (plain.__kwdefaults__ or {}) | functions.cells_of(plain)
+        parts = (*held.items(), *functions.attributes_of(function).items())
         return _definition(plain).digest + "".join(
             f" {name}={self.token(v, module)}" for name, v in parts
         )
@@ -461,7 +446,7 @@ class Walk:
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
         """Refer to a library's function by name, and by the project's code that it holds."""
         self._library(module)
-        held = [*cells_of(function).values(), *vars(function).values()]
+        held = [*functions.cells_of(function).values(), *vars(function).values()]
         held = [each for each in held if _is_followed(each)]
         return f"<{name} {self.tokens(held, module)}>"
 
@@ -511,7 +496,7 @@ class Walk:
         own: dict[str, object] = {
             member: value
             for member, value in vars(kind).items()
-            if member not in policy.MADE_BY_PYTHON and not is_generated(value)
+            if member not in policy.MADE_BY_PYTHON and not functions.is_generated(value)
         }
         parameters = vars(kind).get("__dataclass_params__")
         if parameters is not None and parameters.init:
@@ -570,7 +555,7 @@ class Walk:
         name = self.token(kind, where)
         state = values.state_of(value)
         if is_passed_over(str(kind.__module__)):  # a study or a result counts by its functions
-            return f"<{name} {self.tokens([v for v in state.values() if is_code(v)], where)}>"
+            return f"<{name} {self.tokens(filter(functions.is_code, state.values()), where)}>"
         held = values.inherited_content(value, lambda inner: self.token(inner, where))
         inner = {name: self.token(v, where) for name, v in state.items()}
         shown = f"{name} {held} {inner}"
@@ -598,18 +583,22 @@ _GLOBAL_GENERATOR = getattr(np.random.mtrand, "_rand", None)
 def _module_of_part(part: object) -> str:
     while isinstance(part, functools.partial):
         part = part.func
-    return home_of(part) or str(type(part).__module__)
+    return functions.home_of(part) or str(type(part).__module__)
 
 
-def _definition(function: FunctionType) -> Definition:
-    module = module_of(function)
+def _definition(function: FunctionType) -> functions.Definition:
+    module = functions.module_of(function)
     loader = getattr(sys.modules.get(module), "__loader__", None)
     is_hooked = isinstance(loader, SourceFileLoader) and type(loader) is not SourceFileLoader
     code = function.__code__
-    return definition_of(code_in(modules.text_of(module), code) if is_hooked else code)
+    return functions.definition_of(
+        functions.code_in(modules.text_of(module), code) if is_hooked else code
+    )
 
 
-def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
+def _resolved(
+    chain: functions.Chain, names: Mapping[str, Any], module: str
+) -> tuple[str, str, Any]:
     """Follow a chain through modules: the last module, the name in it, and its value."""
     name, *rest = chain
     value = names[name]
@@ -621,27 +610,29 @@ def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str,
 
 def _is_of_the_project(value: object) -> bool:
     """Whether code belongs to the project, by its module or its file."""
-    plain, home = unchecked(value), home_of(value)
+    plain, home = functions.unchecked(value), functions.home_of(value)
     is_function = isinstance(plain, FunctionType)
     return modules.is_project_function(plain, home) if is_function else is_project(home)
 
 
 def _is_followed(held: Any) -> bool:
     """Whether what a library's function holds may come from the project: code, plain values."""
-    is_plain = type(held) in values.ATOMS or is_code(held)
+    is_plain = type(held) in values.ATOMS or functions.is_code(held)
     inside = held.values() if isinstance(held, dict) else held
-    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(map(is_code, inside))
+    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(
+        map(functions.is_code, inside)
+    )
     return is_plain or is_table or is_project(str(type(held).__module__))
 
 
 def _is_setting(value: object) -> bool:
     """Whether a call or assignment of this value at a module's top may set a library."""
     home = value.__name__ if isinstance(value, ModuleType) else _module_of_part(value)
-    is_library = isinstance(value, ModuleType) or is_code(value)
+    is_library = isinstance(value, ModuleType) or functions.is_code(value)
     return is_library and not is_project(home) and home.split(".")[0] not in policy.SETS_NO_NUMBER
 
 
-def _is_dynamic(code: Definition) -> bool:
+def _is_dynamic(code: functions.Definition) -> bool:
     """Whether code looks up names or modules by text."""
     heads = {chain[0] for chain in code.chains}
     by_text = code.words & policy.QUERY_METHODS and any("@" in text for text in code.words)

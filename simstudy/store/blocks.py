@@ -20,9 +20,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
 from simstudy.store import block_files
-from simstudy.store.arrow_schema import REP, concat_tables, with_schema
+from simstudy.store.arrow_schema import (
+    ERROR,
+    MESSAGE_COLUMNS,
+    REP,
+    Message,
+    concat_tables,
+    counted_errors,
+    messages_in,
+    texts_of,
+    with_schema,
+)
 from simstudy.store.files import Files, files_at, is_of_another_share
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -480,3 +491,29 @@ def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...
 def _where(store: Store, key: str) -> tuple[int, ...]:
     slices = store.index.of(key)
     return tuple(slices[0][["file", "row_group", "offset"]].tolist()) if len(slices) else ()
+
+
+# ---------------------------------------------------------------- errors and warnings
+def stored_messages(plan: Plan, store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
+    """Yield the messages of a scenario's first replicates, in order.
+
+    Parameters
+    ----------
+    name
+        Kind of message: `error` or `warning`.
+    """
+    names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
+    if not names or not n_rep:
+        return
+    table = store.read(key, n_rep, names)
+    for column in MESSAGE_COLUMNS[name]:
+        if column in table.column_names:
+            texts = texts_of(table, column)
+            yield from messages_in(counted_errors(plan, texts) if name == ERROR else texts)
+
+
+def failed_replicates(plan: Plan, store: Store, key: str, n_blocks: int) -> np.ndarray:
+    """List the failed replicates in a scenario's first blocks, up to the first missing block."""
+    n_rep = min(n_blocks, store.n_blocks(key)) * plan.block_size
+    failed = {at.rep for at in stored_messages(plan, store, key, n_rep, ERROR)}
+    return np.array(sorted(failed), dtype=int)

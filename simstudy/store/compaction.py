@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simstudy.atomic_files import ABANDONED_SECONDS, forget_unfinished
 from simstudy.errors import StoreError
-from simstudy.remote import Place
+from simstudy.places import ABANDONED_SECONDS, Place, forget_unfinished
 from simstudy.store.block_files import (
     RANGES_KEY,
     RETRY_GENERATION,

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy import atomic_files
+from simstudy import places
 from simstudy.errors import DiskFullError, StoreError
-from simstudy.remote import list_sizes, place_of, put_file
+from simstudy.places import list_sizes, place_of, put_file
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -77,7 +77,7 @@ class Folder:
         A file is hashed only once, and again if its size or time has changed. There is a
         `StoreError` if its content does not match its name.
         """
-        known = atomic_files.read_json(self.path / VERIFIED) or {}
+        known = places.read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
             try:
@@ -105,7 +105,7 @@ class Folder:
         names = set(self.names())
         kept = {name: entry for name, entry in verified.items() if name in names}
         with contextlib.suppress(OSError):  # a read-only folder
-            atomic_files.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
+            places.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
@@ -130,7 +130,7 @@ class Folder:
         fill
             Function that writes the content, which it may read again, and returns the file's name.
         """
-        return atomic_files.atomic_write(self.path, fill).name
+        return places.atomic_write(self.path, fill).name
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists."""
@@ -145,7 +145,7 @@ class Folder:
 
     def forget_unfinished(self, older_than: float) -> None:
         """Delete unfinished files that are old or whose writer is dead."""
-        atomic_files.forget_unfinished(self.path, older_than)
+        places.forget_unfinished(self.path, older_than)
 
 
 @dataclass
@@ -165,7 +165,7 @@ class ObjectStore:
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._copies = atomic_files.TemporaryFolder()
+        self._copies = places.TemporaryFolder()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the URL only, without copies and caches."""
@@ -233,7 +233,7 @@ class ObjectStore:
                     "away and draw its blocks again."
                 )
             with translate_io_errors(self._copies.name):
-                atomic_files.write_bytes(copy, content)
+                places.write_bytes(copy, content)
         return pa.OSFile(str(copy), "rb")
 
     def _copy(self, name: str) -> Path:
@@ -247,7 +247,7 @@ class ObjectStore:
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file locally, verify it, then upload it."""
         with translate_io_errors(self._copies.name):
-            copy = atomic_files.atomic_write(Path(self._copies.name), fill)
+            copy = places.atomic_write(Path(self._copies.name), fill)
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)

@@ -22,11 +22,10 @@ from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
-from simstudy.remote import place_of
+from simstudy.places import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.run_records import read_records
-from simstudy.store.runs import StudyFolder, no_blocks_error
+from simstudy.store.runs import StudyFolder, no_blocks_error, read_records
 from simstudy.study import stored_blocks
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec

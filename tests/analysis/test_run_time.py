@@ -13,7 +13,7 @@ from simstudy import Study, grid
 from simstudy.engine import loop
 from simstudy.measures import mean
 from simstudy.output.formatting import format_run_time, format_time
-from simstudy.store.run_records import read_records
+from simstudy.store.runs import read_records
 from tests.guarantees.content import file_names
 from tests.support import INLINE
 

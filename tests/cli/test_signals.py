@@ -13,7 +13,7 @@ from tests.support import ROOT, command_line
 HALF_LOADED = """
 import sys, types
 import simstudy.cli
-sys.modules["simstudy.atomic_files"] = types.ModuleType("simstudy.atomic_files")
+sys.modules["simstudy.places"] = types.ModuleType("simstudy.places")
 simstudy.cli.ending.end_now(130)
 """
 

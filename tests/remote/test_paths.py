@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
-from simstudy.remote import (
+from simstudy.places import (
     list_sizes,
     mask_secrets,
     place_of,
+    read_json,
     translated_errors,
     without_passwords,
+    write_bytes,
+    write_json,
 )
 from tests.remote.file_systems import Cut, fsspec
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.errors import StudyError
-from simstudy.store.arrow_schema import block_table
-from simstudy.store.columns import columns_of, nan_where_failed
+from simstudy.store.arrow_schema import block_table, columns_of, nan_where_failed
 from tests.factories import SIZE, WIDE, X, plan_of, read_back, stored
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simstudy.atomic_files import ABANDONED_SECONDS
+from simstudy.places import ABANDONED_SECONDS
 from simstudy.store import blocks, compaction
 from simstudy.store.compaction import compact, folder_lock
 from tests.store.samples import BLOCKS, ROWS, assert_holds, files, flipped, open_store, rows, write

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from simstudy.errors import StoreError
-from simstudy.remote import place_of
+from simstudy.places import place_of
 from simstudy.store import compaction
 from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store

@@ -6,11 +6,10 @@ import uuid
 
 import pytest
 
-from simstudy import remote as paths
-from simstudy.atomic_files import write_bytes
+from simstudy import places as paths
 from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
-from simstudy.remote import place_of
+from simstudy.places import place_of, write_bytes
 from simstudy.store import compaction
 from simstudy.store.blocks import Store
 from simstudy.store.files import ObjectStore

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from simstudy.store import run_records
-from simstudy.store.run_records import (
+from simstudy.store import runs
+from simstudy.store.runs import (
     BlockTimings,
     RunRecord,
     Times,
@@ -56,7 +56,7 @@ def test_many_files_become_one_that_says_the_same(drawn, monkeypatch):
     before = read_records(blocks, result.details.store.provenance)
     merge_records(blocks)
     assert len(record_files(blocks)) == 4, "few stay as they are"
-    monkeypatch.setattr(run_records, "MANY_FILES", 3)
+    monkeypatch.setattr(runs, "MANY_FILES", 3)
     merge_records(blocks)
     assert len(record_files(blocks)) == 1
     assert read_records(blocks, result.details.store.provenance) == before

@@ -10,7 +10,6 @@ from typing import Any
 from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
-from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
 from simstudy.output.at_a_glance import failures_of
 from simstudy.output.formatting import format_run_time, format_size
@@ -18,7 +17,7 @@ from simstudy.output.manifest import FIGURES, REPORT, TABLES
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of, heading_of
-from simstudy.remote import Place
+from simstudy.places import Place, write_bytes
 from simstudy.store.runs import INPUTS
 from simstudy.tables.cells import Grid, with_minus
 from simstudy.tables.summary import (
