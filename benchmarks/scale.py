@@ -134,7 +134,7 @@ def _of_files(plan: Plan) -> list[tuple[str, str]]:
         _write_files(plan, many, n_files, 5000)
         provenance = compute_provenance(plan).of_blocks
         first = cost(partial(Store, few, 1000, provenance), 1)
-        gigabytes = Store(few, 1000, provenance).n_bytes / 1e9
+        gigabytes = sum(Store(few, 1000, provenance).own_sizes().values()) / 1e9
         Store(many, 1000, provenance)
         again = cost(partial(Store, many, 1000, provenance)) / n_files
         merged = cost(lambda: compact(Store(many, 1000, provenance)), 1)

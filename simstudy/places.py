@@ -11,16 +11,13 @@ import errno
 import io
 import json
 import os
-import platform
 import re
 import shutil
 import tempfile
 import time
 import uuid
 import weakref
-import zlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from io import BufferedRandom
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Union
@@ -225,9 +222,7 @@ def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     Path
         Path of the file.
     """
-    name = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-{uuid.uuid4().hex}"
-    temporary = str(folder / name)
-    _own.add(temporary)
+    temporary = str(folder / f"{BEING_WRITTEN}{uuid.uuid4().hex}")
     try:
         with open(temporary, "x+b") as file:  # not tempfile: that ignores the user's umask
             target = folder / fill(file)
@@ -238,48 +233,19 @@ def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    finally:
-        _own.discard(temporary)
     return target
 
 
-_own: set[str] = set()  # unfinished files of this process
+def forget_unfinished(folder: Place | None) -> None:
+    """Delete unfinished files that are a day old: those of processes that were killed.
 
-
-def forget_own() -> None:
-    """Delete this process's unfinished files, before it ends."""
-    for temporary in list(_own):
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
-def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> None:
-    """Delete unfinished files of ended processes of this machine, and old ones of any machine.
-
-    Remote folders have no unfinished files.
-
-    Parameters
-    ----------
-    older_than
-        Age in seconds from which a file is deleted, even if another machine wrote it.
+    Younger ones may have a writer. Remote folders have none.
     """
     begun = folder.glob(f"{BEING_WRITTEN}*") if isinstance(folder, Path) else []
     for path in begun:
         with contextlib.suppress(OSError):
-            is_old = time.time() - path.stat().st_mtime > older_than
-            if is_old or not _has_writer(path.name):
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
                 path.unlink()
-
-
-def _has_writer(name: str) -> bool:
-    """Whether the writer of a file may still run; true for writers on other machines."""
-    where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
-    process = rest.partition("-")[0]
-    if where != machine() or not process.isdecimal():
-        return True
-    import psutil
-
-    return bool(psutil.pid_exists(int(process)))
 
 
 def _sync_folder(folder: Path) -> None:
@@ -312,7 +278,7 @@ def write_bytes(path: Place, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path.parent, fill)
         return
-    with TemporaryFolder() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         put_file(atomic_write(Path(folder), fill), path)
 
 
@@ -332,16 +298,6 @@ def read_json(path: Place) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-# ---------------------------------------------------------------- processes that write
-@cache
-def machine() -> str:
-    """Return an identifier of the machine since its last start, 8 hexadecimal digits."""
-    name = platform.node()
-    with contextlib.suppress(OSError):
-        name += Path("/proc/sys/kernel/random/boot_id").read_text()
-    return f"{zlib.crc32(name.encode()):08x}"
-
-
 # ---------------------------------------------------------------- temporary folders
 class TemporaryFolder:
     """A folder below `TMPDIR` that is deleted with its last reference, which is no mistake here.
@@ -351,10 +307,4 @@ class TemporaryFolder:
 
     def __init__(self) -> None:
         self.name = tempfile.mkdtemp(prefix="simstudy-")
-        self._delete = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
-
-    def __enter__(self) -> str:
-        return self.name
-
-    def __exit__(self, *_: object) -> None:
-        self._delete()
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)

@@ -58,7 +58,7 @@ from simstudy.engine.tasks import (
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
-from simstudy.places import ABANDONED_SECONDS, Place
+from simstudy.places import Place, forget_unfinished
 from simstudy.store import runs
 from simstudy.store.blocks import Store, failed_replicates
 from simstudy.store.compaction import compact
@@ -257,7 +257,7 @@ class Loop:
             finally:
                 if self.provenance:
                     self.provenance.note_changes()
-                files.forget_unfinished(ABANDONED_SECONDS)
+                forget_unfinished(self.blocks_folder)
                 self.stats.seconds += time.perf_counter() - begun
                 self.stats.warnings = self._warnings()
                 self._write_record()

@@ -235,19 +235,14 @@ def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Cast a table to a schema; missing columns become null."""
+    """Cast a table to a schema; missing columns become null. Lost digits raise an error."""
     columns = [
-        _cast(table.column(name), kind)
+        table.column(name).cast(kind)
         if name in table.column_names
         else pa.nulls(table.num_rows, kind)
         for name, kind in zip(schema.names, schema.types, strict=True)
     ]
     return pa.table(columns, schema=schema)
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast a column with Arrow, which raises if digits would be lost."""
-    return column if column.type == kind else column.cast(kind)
 
 
 def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
@@ -296,7 +291,7 @@ def _read_back(
         return counted_errors(plan, _errors(plan, table))
     if name in table.column_names:
         return _of_stored(plan, table.column(name), is_vector=name in plan.rules.vectors)
-    if _nothing_came_back(table):
+    if ERROR in table.column_names and not table.column(ERROR).null_count:  # no column is known
         return np.full((len(table), *plan.shape), np.nan)
     if name in plan.rules.vectors:
         raise StudyError(
@@ -375,11 +370,6 @@ def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
         column = column.cast(pa.float64(), safe=False)  # integers above 2^53 are rounded
     array: np.ndarray = column.to_numpy()
     return array
-
-
-def _nothing_came_back(table: pa.Table) -> bool:
-    """Whether all replicates failed, so that no column with values is known."""
-    return ERROR in table.column_names and table.column(ERROR).null_count == 0
 
 
 def simulated_columns(stored: Iterable[str]) -> dict[str, None]:

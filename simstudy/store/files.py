@@ -42,7 +42,6 @@ HASH_DIGITS = 32  # digits of a file's hash in its name
 OTHER_BYTES = "its bytes are not the ones that were written"
 
 FILES_AT_ONCE = 16  # files to request in parallel, each of at most about 32 MB in memory
-TAIL_BYTES = 1 << 16  # end of a file that is read first, with its metadata in most cases
 
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
@@ -143,34 +142,23 @@ class Folder:
         with contextlib.suppress(FileNotFoundError):  # another run has moved it
             os.replace(self.path / name, aside / name)
 
-    def forget_unfinished(self, older_than: float) -> None:
-        """Delete unfinished files that are old or whose writer is dead."""
-        places.forget_unfinished(self.path, older_than)
-
 
 @dataclass
 class ObjectStore:
-    """Block files below a URL, with local copies.
-
-    Parameters
-    ----------
-    at_once
-        Whether files are fetched and verified when they are found, since all will be read.
-        Otherwise only their metadata are read, and a file is fetched when its rows are.
-    """
+    """Block files below a URL, with local copies, which are fetched when the files are found."""
 
     place: UPath
-    at_once: bool = True
     is_sent: bool = field(default=False, compare=False)  # workers only write
 
     def __post_init__(self) -> None:
+        self.place = cast("UPath", place_of(self.place))
         self._sizes: dict[str, int] = {}
         self._copies = places.TemporaryFolder()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the URL only, without copies and caches."""
         check_sendable(self.place)
-        return _in_another_process, (str(self.place), self.at_once)
+        return ObjectStore, (str(self.place), True)
 
     def __str__(self) -> str:
         return str(self.place)
@@ -190,30 +178,18 @@ class ObjectStore:
         return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
 
     def metadata(self, names: Iterable[str]) -> Metadata:
-        """Yield the metadata of each file, or the error of reading it.
-
-        They are read from local copies if all rows will be read, otherwise from the files' ends.
-        """
-        opened, listed = self.open if self.at_once else self._end, [*names]
+        """Yield the metadata of each file, or the error of reading it."""
+        listed = [*names]
 
         def metadata_of(name: str) -> pq.FileMetaData | Exception:
             try:
-                with opened(name) as file:
+                with self.open(name) as file:
                     return pq.read_metadata(file)
             except Exception as error:  # a file may hold anything
                 return error
 
         with ThreadPoolExecutor(FILES_AT_ONCE if self.place.fs.async_impl else 1) as requests:
             yield from zip(listed, requests.map(metadata_of, listed), strict=True)
-
-    def _end(self, name: str) -> pa.NativeFile:
-        """Open the end of a file, or its local copy if its metadata are longer."""
-        start = self.size(name) - TAIL_BYTES
-        if start > 0 and not self._copy(name).exists():
-            tail = self._request(name, start=start, end=start + TAIL_BYTES)
-            if int.from_bytes(tail[-8:-4], "little") + 8 <= len(tail):
-                return pa.BufferReader(tail)
-        return self.open(name)
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
@@ -226,22 +202,15 @@ class ObjectStore:
         """
         copy = self._copy(name)
         if not copy.exists():
-            content = self._request(name)
+            content = self.place.fs.cat_file((self.place / name).path)
             if not is_named_by_content(BytesIO(content), name):
-                raise StoreError(
-                    f"{OTHER_BYTES}: {name} in {self}. Run the study without shard=... to move it "
-                    "away and draw its blocks again."
-                )
+                raise StoreError(OTHER_BYTES)
             with translate_io_errors(self._copies.name):
                 places.write_bytes(copy, content)
         return pa.OSFile(str(copy), "rb")
 
     def _copy(self, name: str) -> Path:
         return Path(self._copies.name) / name
-
-    def _request(self, name: str, **part: int) -> bytes:
-        content: bytes = self.place.fs.cat_file((self.place / name).path, **part)
-        return content
 
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
@@ -267,13 +236,6 @@ class ObjectStore:
             self.place.fs.mv((self.place / name).path, (self.place / DAMAGED / name).path)
         self._forget(name)
 
-    def forget_unfinished(self, older_than: float) -> None:
-        """Do nothing: uploads appear complete or not at all."""
-
-
-def _in_another_process(url: str, at_once: bool) -> ObjectStore:
-    return ObjectStore(cast("UPath", place_of(url)), at_once, is_sent=True)
-
 
 def check_sendable(path: UPath) -> None:
     """Refuse worker processes for a file system that exists only in this process.
@@ -294,18 +256,12 @@ Files: TypeAlias = Folder | ObjectStore
 """A collection of block files by name."""
 
 
-def files_at(location: Any, *, at_once: bool = True) -> Files:
-    """Return the block files at a path or URL.
-
-    Parameters
-    ----------
-    at_once
-        Whether remote files are fetched when they are found; otherwise, when they are read.
-    """
+def files_at(location: Any) -> Files:
+    """Return the block files at a path or URL."""
     if isinstance(location, Folder | ObjectStore):
         return location
     named = place_of(location)
-    return Folder(named) if isinstance(named, Path) else ObjectStore(named, at_once)
+    return Folder(named) if isinstance(named, Path) else ObjectStore(named)
 
 
 # ---------------------------------------------------------------- names

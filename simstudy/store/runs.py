@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from simstudy.design.plan import Plan
-from simstudy.errors import StoreError, in_one_line
+from simstudy.errors import StoreError
 from simstudy.places import Place, TemporaryFolder, place_of, read_json, write_bytes, write_json
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, files_at, translate_io_errors
@@ -51,13 +51,10 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     if not isinstance(content.get("study", ""), str):
         raise StoreError(f"{path} is damaged: study is no text. {RUN_AGAIN}")
     for name in COUNTS if "study" in content else ():
-        if name not in content:
-            raise StoreError(f"{path} is damaged: it lacks {name}. {RUN_AGAIN}")
-        value = content[name]
+        value: Any = content.get(name)
         sizes = value.values() if isinstance(value, dict) else [value]
         if not all(is_whole(size) and size >= (name != "seed") for size in sizes):
-            shown = in_one_line(repr(value))[:100]
-            raise StoreError(f"{path} is damaged: {name} is {shown}. {RUN_AGAIN}")
+            raise StoreError(f"{path} is damaged: {name} is {value!r:.100}. {RUN_AGAIN}")
     return content
 
 
@@ -406,15 +403,12 @@ class StudyFolder:
         out: str | os.PathLike[str] | Place | None,
         provenance: Provenance,
         *,
-        at_once: bool = True,
         label: str = "",
     ) -> StudyFolder:
         """Open the folder of a plan below `out`, for blocks of some provenance.
 
         Parameters
         ----------
-        at_once
-            Whether all files will be read. Otherwise remote files are checked when they are read.
         label
             Label of the share of a run, as for `Store`.
 
@@ -433,7 +427,7 @@ class StudyFolder:
         path = place / plan.name
         with translate_io_errors(path):
             check_study(plan.name, path)
-            files = files_at(path / REPLICATES, at_once=at_once)
+            files = files_at(path / REPLICATES)
         verdicts = read_verdicts(path / REPLICATES, dict(plan.rules.rtol))
         accepted = accepted_origins(verdicts, provenance)
         store = Store(files, plan.block_size, provenance, label=label, accepted=accepted)

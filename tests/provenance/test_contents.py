@@ -1,8 +1,18 @@
-"""Code counts by what it does; its form, docstrings and annotations do not."""
+"""Code counts by what it does, not by its form, docstrings or annotations; values by content."""
+
+import math
 
 import pytest
 
-from simstudy.provenance.functions import Import, code_in, compiled, definition_of
+from simstudy.provenance.contents import (
+    Import,
+    attributes,
+    code_in,
+    compiled,
+    definition_of,
+    plain_token,
+    state_of,
+)
 
 
 def function(text):
@@ -107,3 +117,42 @@ def test_code_that_a_hook_has_changed_is_that_of_its_source():
     assert code_in(text, hooked.__code__).co_code == function(text).__code__.co_code
     assert code_in("not Python", hooked.__code__) is hooked.__code__
     assert compiled("def") is None
+
+
+# ---------------------------------------------------------------- values
+class Refuses:
+    """Whoever asks it for a name imports what it stands for."""
+
+    def __init__(self):
+        self.kept = 1
+
+    def __getattr__(self, name):
+        raise AssertionError(f"asked for {name}")
+
+
+class Base:
+    __slots__ = ("__hidden", "plain", "unset")
+
+    def __init__(self):
+        self.__hidden, self.plain = 1, 2
+
+
+class Derived(Base):
+    def __init__(self):
+        super().__init__()
+        self.added = 3
+
+
+def test_what_an_object_stores_is_not_asked_of_it():
+    assert attributes(Refuses()) == {"kept": 1}
+    assert attributes(1) == {}
+
+
+def test_fields_are_those_of_the_dictionary_and_of_slots_that_are_set():
+    assert state_of(Derived()) == {"added": 3, "_Base__hidden": 1, "plain": 2}
+
+
+def test_numbers_that_are_shown_alike_are_told_apart():
+    nan = math.nan
+    alike = [nan, math.copysign(nan, -1), 0.0, -0.0, 0, False, "0"]
+    assert len({plain_token(value, str) for value in alike}) == len(alike)
