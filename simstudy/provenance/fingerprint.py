@@ -87,11 +87,6 @@ class Trace:
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
-def fingerprint(parts: Iterable[object]) -> Fingerprint:
-    """Fingerprint the code of `parts` (classes, functions, dataclass instances)."""
-    return trace([parts])[0].found
-
-
 def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
     """Fingerprint several roots separately; each root is a list of parts."""
     return [_before_runs(_trace(list(parts))) for parts in roots]

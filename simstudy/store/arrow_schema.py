@@ -68,7 +68,8 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
     rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
     arrays = {SCENARIO: _repeated(blocks[0].key, len(rep)), REP: _arrow(rep)}
     for name in columns:
-        full = _values_of_blocks([block.columns[name] for block in blocks], size)
+        values = [block.columns[name] for block in blocks]  # constants are repeated
+        full = np.concatenate([v if v.ndim else np.broadcast_to(v, size) for v in values])
         if name == ERROR:
             arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
@@ -77,12 +78,6 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
         void = failed_cell_mask(full, failed, n_inner=n_inner)
         arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)
-
-
-def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
-    """Join a column of several blocks; constants are repeated for each replicate."""
-    full = [column if column.ndim else np.broadcast_to(column, size) for column in columns]
-    return full[0] if len(full) == 1 else np.concatenate(full)
 
 
 def stored_column(

@@ -11,7 +11,6 @@ from simstudy.provenance.contents import (
     compiled,
     definition_of,
     plain_token,
-    state_of,
 )
 
 
@@ -33,25 +32,11 @@ SAME = {
     "layout": "def f(x):\n\n    y = (\n        x\n        + 1.00\n    )  # one\n    return y * 2",
     "its place": "\n\n\na = 1\n" + PLAIN,
 }
-OTHER = {
-    "a constant": PLAIN.replace("1.0", "1.5"),
-    "a type": PLAIN.replace("1.0", "1"),
-    "an operator": PLAIN.replace("*", "//"),
-    "an argument": PLAIN.replace("f(x)", "f(x, z=0)"),
-    "an argument by name": PLAIN.replace("f(x)", "f(x, *, z=0)"),
-    "any arguments": PLAIN.replace("f(x)", "f(x, *z)"),
-    "a print": PLAIN.replace("return", "print(y)\n    return"),
-}
 
 
 @pytest.mark.parametrize("change", SAME)
 def test_form_does_not_count(change):
     assert digest(SAME[change]) == digest(PLAIN)
-
-
-@pytest.mark.parametrize("change", OTHER)
-def test_what_it_does_counts(change):
-    assert digest(OTHER[change]) != digest(PLAIN)
 
 
 INNER = "def f(a):\n    b = a\n    def g(x, y=2, *, z=3):\n        return x + b\n    return g"
@@ -81,12 +66,6 @@ def test_frozen_sets_have_one_order():
 )
 def test_blocks_on_one_line(one, other):
     assert digest(f"def f(x):\n    {one}") == digest(f"def f(x):\n    {other}")
-
-
-def test_handlers_count():
-    text = "def f(x):\n    try:\n        return c(x)\n    except KeyError:\n        return 0"
-    assert digest(text) != digest(text.replace("KeyError", "ValueError"))
-    assert digest(text) != digest("def f(x):\n    return c(x)")
 
 
 NAMES = """
@@ -130,26 +109,9 @@ class Refuses:
         raise AssertionError(f"asked for {name}")
 
 
-class Base:
-    __slots__ = ("__hidden", "plain", "unset")
-
-    def __init__(self):
-        self.__hidden, self.plain = 1, 2
-
-
-class Derived(Base):
-    def __init__(self):
-        super().__init__()
-        self.added = 3
-
-
 def test_what_an_object_stores_is_not_asked_of_it():
     assert attributes(Refuses()) == {"kept": 1}
     assert attributes(1) == {}
-
-
-def test_fields_are_those_of_the_dictionary_and_of_slots_that_are_set():
-    assert state_of(Derived()) == {"added": 3, "_Base__hidden": 1, "plain": 2}
 
 
 def test_numbers_that_are_shown_alike_are_told_apart():

@@ -9,7 +9,7 @@ import pytest
 from simstudy import places as paths
 from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
-from simstudy.places import place_of
+from simstudy.places import place_of, write_bytes
 from simstudy.store import compaction
 from simstudy.store.blocks import Store
 from simstudy.store.files import ObjectStore
@@ -100,6 +100,17 @@ def test_an_upload_cut_in_the_middle_leaves_nothing_that_is_seen(monkeypatch):
     monkeypatch.setattr(Cut, "after", None)
     put(files, ("a", 0, 1))
     assert_holds(Store(again(files), ROWS, OWNER), "a", 1)
+
+
+# ---------------------------------------------------------------- undamaged
+def test_a_damaged_file_is_set_aside(filled):
+    name, *left = filled.names()
+    content = bytearray((filled.place / name).read_bytes())
+    content[10] ^= 1  # in a column's values: what the file says of itself is as it was
+    write_bytes(filled.place / name, bytes(content))
+    store = Store(again(filled), ROWS, OWNER)
+    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
+    assert filled.names() == left
 
 
 def test_a_file_that_has_gone_since_it_was_listed_is_passed_over(filled, monkeypatch):
