@@ -41,7 +41,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import BlockTimings, RunRecord, Times, merge_records, write_record
+from simstudy.store.runs import BlockTimings, RunRecord, Times, merge_records, write_record
 from simstudy.study import Study
 
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
@@ -134,7 +134,7 @@ def _of_files(plan: Plan) -> list[tuple[str, str]]:
         _write_files(plan, many, n_files, 5000)
         provenance = compute_provenance(plan).of_blocks
         first = cost(partial(Store, few, 1000, provenance), 1)
-        gigabytes = Store(few, 1000, provenance).n_bytes / 1e9
+        gigabytes = sum(Store(few, 1000, provenance).own_sizes().values()) / 1e9
         Store(many, 1000, provenance)
         again = cost(partial(Store, many, 1000, provenance)) / n_files
         merged = cost(lambda: compact(Store(many, 1000, provenance)), 1)

@@ -12,9 +12,7 @@ from contextvars import ContextVar
 
 MOST_SAID = 5  # findings in one line
 LONGEST_SAID = 2000  # letters of a message, which may be stored for every replicate
-ROOM_FOR_ITS_CUT = (
-    100  # letters above the maximum that are kept, so that a cut text is not cut again
-)
+ROOM_FOR_ITS_CUT = 100  # letters above the maximum that are kept: a cut text is not cut again
 EXTRAS = {
     "dask": "dask", "dask_jobqueue": "slurm", "distributed": "dask", "h5netcdf": "loo",
     "xarray": "loo", "numba": "kernels", "sklearn": "models",
@@ -88,9 +86,6 @@ class AlwaysFailsError(StudyError):
         super().__init__(text)
         self.frames = tuple(frames)
 
-    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
-        return type(self), (str(self), self.frames)
-
 
 class TooFewReplicatesError(StudyError, LookupError):
     """The Monte Carlo error is too large to decide a statement.
@@ -149,7 +144,7 @@ class StaleCodeError(SimstudyError):
         self.found = found
 
     def __str__(self) -> str:
-        return f"another process loads other code from the files: {first_few(list(self.found))}"
+        return f"another process loads other code from the files: {first_few(self.found)}"
 
 
 class UnreadableTaskError(SimstudyError):

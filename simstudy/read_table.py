@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.lazy import pd
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}
 BINARY = {".parquet": "read_parquet", ".feather": "read_feather", ".dta": "read_stata"}

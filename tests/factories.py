@@ -28,9 +28,8 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import BlockSet, TaskFactory, missing_blocks
 from simstudy.measures import bias, coverage, empirical_se, mean
 from simstudy.provenance.streams import Streams
-from simstudy.store.arrow_schema import block_table
+from simstudy.store.arrow_schema import block_table, columns_of
 from simstudy.store.blocks import Store
-from simstudy.store.columns import columns_of
 from simstudy.study import Study
 
 # ---------------------------------------------------------------- two intervals for a mean

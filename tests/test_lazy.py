@@ -9,7 +9,7 @@ import scipy
 import simstudy
 from simstudy.documents.stats import two_stage
 from simstudy.lazy import LazyModule
-from simstudy.provenance.fingerprint import fingerprint
+from tests.provenance import fingerprint
 
 LATE = "colorsys"  # any small module
 

@@ -26,9 +26,8 @@ from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.warnings import ALL_ALIKE
 from simstudy.options import format_setting
-from simstudy.store.arrow_schema import CONVERGED
+from simstudy.store.arrow_schema import CONVERGED, columns_of, has_nulls, stored_names
 from simstudy.store.blocks import Batch, map_batches
-from simstudy.store.columns import columns_of, has_nulls, stored_names
 
 Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]

@@ -14,9 +14,8 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
-from simstudy.store.arrow_schema import ERROR, WARNING
-from simstudy.store.columns import WHOLE_REPLICATE, Message
-from simstudy.store.run_records import BlockTimings
+from simstudy.store.arrow_schema import ERROR, WARNING, WHOLE_REPLICATE, Message
+from simstudy.store.runs import BlockTimings
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # separates the warnings of a replicate
 

@@ -16,9 +16,9 @@ from simstudy.design.plan import Method, Plan, Rules, base_scenario, method_of
 from simstudy.engine.columns import vectors_among
 from simstudy.errors import StoreError, StudyError, describe
 from simstudy.lazy import pd
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
-from simstudy.store.block_files import provenance_of_files
+from simstudy.store.block_files import provenance_in
 from simstudy.store.blocks import Store, damaged_file_error
 from simstudy.store.files import REPLICATES, files_at
 from simstudy.store.provenance import UNKNOWN, Provenance
@@ -262,7 +262,8 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     accepted: dict[str, list[str]] = {}
     run = StoredRun("", folder, manifest)
-    for name, owner in provenance_of_files(files):
+    for name, parquet in files.metadata(files.names()):
+        owner = provenance_in(parquet)
         if owner.settings.get("study") == UNKNOWN:
             raise damaged_file_error(files, name)
         for key in set(keys) & set(owner.values):

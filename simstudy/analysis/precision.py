@@ -61,7 +61,7 @@ def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """
     ratios, seconds = precision_ratios(pilot, targets), seconds_of_a_block(pilot)
     size = pilot.plan.block_size
-    bytes_per_rep = pilot.details.store.n_bytes / sum(pilot.n_rep.values())
+    bytes_per_rep = sum(pilot.details.store.own_sizes().values()) / sum(pilot.n_rep.values())
     rows = []
     for key, scenario in pilot.plan.keys.items():
         needed = max(pilot.n_rep[key] * MARGIN * ratios[key] * ratios[key], size)

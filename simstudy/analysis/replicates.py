@@ -15,18 +15,20 @@ from simstudy.engine.columns import derived_column, optional, scenario_columns
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError, nearest
 from simstudy.lazy import pd
-from simstudy.store.arrow_schema import CONVERGED, ERROR, REP, has_text
-from simstudy.store.blocks import Store, map_batches
-from simstudy.store.columns import (
+from simstudy.store.arrow_schema import (
+    CONVERGED,
+    ERROR,
     MESSAGE_COLUMNS,
+    REP,
     Message,
     columns_of,
+    has_text,
     messages_in,
     rows_with_error,
     simulated_columns,
-    stored_messages,
     stored_names,
 )
+from simstudy.store.blocks import Store, map_batches, stored_messages
 from simstudy.store.provenance import Provenance
 
 CACHE_BYTES = 256 << 20  # many claims read the same columns

@@ -37,13 +37,12 @@ from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure, MeasureContext, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
 from simstudy.measures.core import bind
-from simstudy.remote import Place
+from simstudy.places import Place
 from simstudy.store.arrow_schema import CONVERGED, ERROR, SCENARIO
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import BlockTimings, RunRecord, Times, read_records
-from simstudy.store.runs import study_folder
+from simstudy.store.runs import BlockTimings, RunRecord, Times, read_records, study_folder
 from simstudy.tables.summary import MAX_TABLE_ROWS, format_head, summary_table
 from simstudy.tables.table import Table
 

@@ -18,13 +18,13 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.cli import ending, settings
 from simstudy.cli.project import Project
 from simstudy.cli.runs import Outcome, carry_out
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import SimstudyError, describe
 from simstudy.lazy import pd
+from simstudy.places import read_json, write_bytes, write_json
 
 OUTCOMES = "jobs"  # a file for each run, named by its number
 STATES = {

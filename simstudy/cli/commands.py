@@ -16,7 +16,7 @@ from simstudy.cli.ending import BROKEN_PIPE
 from simstudy.cli.project import Project, experiment_files, lay_out, load_experiment, question_of
 from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
 from simstudy.options import build, option
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run

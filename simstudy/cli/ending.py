@@ -119,7 +119,7 @@ def complain_of(error: BaseException, command: str = "") -> int:
 
 def complain(text: str) -> None:
     """Print a line on standard error."""
-    from simstudy.remote import without_passwords
+    from simstudy.places import without_passwords
 
     print(without_passwords(text), file=sys.stderr)
 
@@ -170,10 +170,7 @@ def _receive(number: int, _frame: FrameType | None) -> None:
 
 
 def end_now(status: int) -> None:
-    """End the process; half-written files are removed."""
-    forget_own = getattr(sys.modules.get("simstudy.atomic_files"), "forget_own", None)
-    if forget_own is not None:  # a module that is still loading has written nothing
-        forget_own()
+    """End the process."""
     with contextlib.suppress(OSError):  # also in the middle of other output
         os.write(2, f"{interruption()}\n".encode(sys.getfilesystemencoding(), "replace"))
     os._exit(status)  # a study's code cannot stop this

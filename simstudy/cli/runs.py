@@ -231,7 +231,7 @@ def take_inventory(run: Run) -> Inventory:
     plan = run.study.plan(run.settings.seed).work_units
     provenance = compute_provenance(plan)
     out = run.out if (run.folder / REPLICATES).is_dir() else None
-    folder = StudyFolder.open(plan, out, provenance.of_blocks, at_once=False)
+    folder = StudyFolder.open(plan, out, provenance.of_blocks)
     store, pending = stored_blocks.uncompared_versions(plan, folder)
     other = stored_blocks.other_code(plan, store, data=True)
     code = stored_blocks.describe_other_code(other, folder) if other else ""

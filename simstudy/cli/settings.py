@@ -36,7 +36,7 @@ from simstudy.cli.project import (
 )
 from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
 from simstudy.options import build, format_setting, option, option_help
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of
 from simstudy.study.run_options import RunOptions
 
 VERSION_BASE = "1.3"

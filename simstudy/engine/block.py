@@ -30,8 +30,7 @@ from simstudy.engine.error_policy import (
 )
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.provenance.scenario_id import identity
-from simstudy.store.arrow_schema import ERROR, MISSING, Block
-from simstudy.store.columns import counted_errors
+from simstudy.store.arrow_schema import ERROR, MISSING, Block, counted_errors
 
 
 class Address(NamedTuple):

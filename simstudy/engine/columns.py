@@ -49,11 +49,12 @@ from simstudy.store.arrow_schema import (
     REP,
     SCENARIO,
     WARNING,
+    counted_errors,
     failed_cell_mask,
     failed_cells,
     has_text,
+    nan_where_failed,
 )
-from simstudy.store.columns import counted_errors, nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.validation import refuse_inexact, unmasked
 

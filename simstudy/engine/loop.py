@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from queue import SimpleQueue
 
-from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.design.plan import Plan
 from simstudy.engine.executors import (
     Executor,
@@ -59,10 +58,9 @@ from simstudy.engine.tasks import (
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
-from simstudy.remote import Place
-from simstudy.store import run_records
-from simstudy.store.blocks import Store
-from simstudy.store.columns import failed_replicates
+from simstudy.places import Place, forget_unfinished
+from simstudy.store import runs
+from simstudy.store.blocks import Store, failed_replicates
 from simstudy.store.compaction import compact
 from simstudy.store.files import ObjectStore, check_sendable, translate_io_errors
 
@@ -120,7 +118,7 @@ class Loop:
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance)
         self._task_sizes = TaskSizes(1)  # `draw_blocks` counts the workers
-        self._times, self._name = run_records.Times(_now(), ""), uuid.uuid4().hex
+        self._times, self._name = runs.Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
 
     # ---------------------------------------------------------------- choice of blocks
@@ -259,7 +257,7 @@ class Loop:
             finally:
                 if self.provenance:
                     self.provenance.note_changes()
-                files.forget_unfinished(ABANDONED_SECONDS)
+                forget_unfinished(self.blocks_folder)
                 self.stats.seconds += time.perf_counter() - begun
                 self.stats.warnings = self._warnings()
                 self._write_record()
@@ -350,7 +348,7 @@ class Loop:
         if is_all:
             compact(self.store)
             if self.blocks_folder is not None:
-                run_records.merge_records(self.blocks_folder)
+                runs.merge_records(self.blocks_folder)
         elif self.written:
             compact(self.store.reopened(only_files=self.written), most_files=1)
             self.store.scan()
@@ -409,11 +407,11 @@ class Loop:
     def _write_record(self) -> None:
         """Write timings and warnings; an error in writing them does not stop the run."""
         folder, provenance = self.blocks_folder, self.provenance
-        record = run_records.RunRecord(self.stats.spent, self._times, dict(self.monitor.warnings))
+        record = runs.RunRecord(self.stats.spent, self._times, dict(self.monitor.warnings))
         has_news = record.warnings or self._times.last
         if has_news and folder is not None and provenance is not None:
             with contextlib.suppress(OSError, SimstudyError):
-                run_records.write_record(folder, self._name, provenance.of_blocks, record)
+                runs.write_record(folder, self._name, provenance.of_blocks, record)
         self._recorded = time.monotonic()
 
     def _count_stored_failures(self, sizes: Sizes, *, replaces_failures: bool = False) -> None:
@@ -447,7 +445,7 @@ class Loop:
 
     def _warnings(self) -> list[str]:
         """The warnings about random numbers in stored blocks, and all warnings of this run."""
-        drawn = run_records.RunRecord(warnings=self.monitor.warnings).first_warnings
+        drawn = runs.RunRecord(warnings=self.monitor.warnings).first_warnings
         return list({**self._stored_warnings, **drawn}.values())
 
     @cached_property
@@ -455,9 +453,7 @@ class Loop:
         is_shard = bool(self.store.label)  # a shard does not read the records of others
         if self.blocks_folder is None or self.provenance is None or is_shard:
             return {}
-        return run_records.read_records(
-            self.blocks_folder, self.provenance.of_blocks
-        ).first_warnings
+        return runs.read_records(self.blocks_folder, self.provenance.of_blocks).first_warnings
 
 
 def _now() -> str:

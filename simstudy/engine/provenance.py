@@ -18,6 +18,7 @@ from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
 from simstudy.engine.columns import DERIVED, VECTOR
 from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
+from simstudy.provenance.contents import cells_of, definition_of, hash_of
 from simstudy.provenance.fingerprint import (
     Fingerprint,
     Key,
@@ -26,18 +27,16 @@ from simstudy.provenance.fingerprint import (
     trace,
     trace_names,
 )
-from simstudy.provenance.functions import cells_of, definition_of
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
-from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import OWN_VALUES, Provenance
 
 LAYOUT = 5  # version of the stored rows: add 1 if the same columns are stored differently
 FILTERS = "warnings that are errors"  # entry of a fingerprint
-ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
+ENGINE_SOURCES = ("engine", "store", "validation.py", "places.py")
 """Folders and files of the package that handle columns on their way to the store."""
 
 Kind = tuple[type, ...]

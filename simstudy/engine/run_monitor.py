@@ -13,7 +13,7 @@ from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.second_draw import Findings
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
-from simstudy.store.run_records import BlockTimings
+from simstudy.store.runs import BlockTimings
 
 MAX_WARNINGS = 1000  # warnings to keep: those on further scenarios are mostly the same
 ALIKE, UNREPEATABLE = "alike", "unrepeatable"

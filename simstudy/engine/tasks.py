@@ -24,13 +24,12 @@ from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
 from simstudy.engine.thread_limits import limit_new_pools
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
+from simstudy.store.arrow_schema import ERROR, Block, block_table, counted_errors, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
-from simstudy.store.blocks import Store
-from simstudy.store.columns import counted_errors, failed_replicates
+from simstudy.store.blocks import Store, failed_replicates
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
-from simstudy.store.run_records import BlockTimings
+from simstudy.store.runs import BlockTimings
 
 PART_OF_DONE = 8  # divisor: consecutive blocks of a scenario are an eighth of its earlier ones
 MAX_CONSECUTIVE = 1 << 10  # upper limit of consecutive blocks of a scenario

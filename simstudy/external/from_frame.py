@@ -37,10 +37,9 @@ from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.measures.core import bind
 from simstudy.output.manifest import write_unpublished
+from simstudy.places import Place, place_of
 from simstudy.read_table import BINARY, read_table
-from simstudy.remote import Place, place_of
-from simstudy.store.arrow_schema import ERROR, REP
-from simstudy.store.columns import nan_where_failed
+from simstudy.store.arrow_schema import ERROR, REP, nan_where_failed
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import check_study
 from simstudy.study.spec import DefaultFigures, check_study_name, check_unique

@@ -18,12 +18,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstudy.atomic_files import write_bytes
 from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
 from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from simstudy.lazy import p9
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of, write_bytes
 from simstudy.validation import check_file_name, file_name
 
 MAX_VECTOR_BYTES: Final = 400_000  # marks of one SVG; denser layers become pixels

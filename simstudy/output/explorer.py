@@ -15,13 +15,12 @@ import numpy as np
 
 from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import MEASURE
-from simstudy.atomic_files import write_bytes
 from simstudy.errors import SimstudyError
 from simstudy.lazy import pd
 from simstudy.output.findings import nominal_values
 from simstudy.output.manifest import REPORT
 from simstudy.output.report.pages import content_hash, link, page, template_text
-from simstudy.remote import Place
+from simstudy.places import Place, write_bytes
 from simstudy.tables.summary import as_words, factor_column
 
 SCRIPT = "explore.js"

@@ -13,7 +13,6 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.analysis.summary import factor_names, warned_measures
-from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output import manifest
@@ -23,8 +22,8 @@ from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.groups import AVERAGES, estimates_of_groups
 from simstudy.output.manifest import EXPLORER, FIGURES, TABLES
 from simstudy.output.report import write_index, write_report
+from simstudy.places import Place, forget_unfinished, place_of, read_json, write_json
 from simstudy.provenance.modules import sources_digest
-from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
 from simstudy.store.runs import INPUTS, MANIFEST, RUNS, listed_files

@@ -14,12 +14,11 @@ from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import precision_ratios
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
-from simstudy.atomic_files import write_bytes
 from simstudy.design.plan import Plan, factors_in
 from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
-from simstudy.remote import Place
+from simstudy.places import Place, write_bytes
 from simstudy.tables.table import Column
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}

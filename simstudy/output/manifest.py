@@ -16,18 +16,17 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import Warned
-from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
 from simstudy.lazy import pd
 from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
+from simstudy.places import Place, read_json, write_json
 from simstudy.provenance.modules import experiment_libraries, library_version
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote import Place
 from simstudy.store import runs
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.run_records import counted_verdicts, read_verdicts
+from simstudy.store.runs import counted_verdicts, read_verdicts
 from simstudy.validation import file_name
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from simstudy.analysis.estimates import Target, read_targets
 from simstudy.analysis.precision import MARGIN, precision_ratios
 from simstudy.analysis.result import Result
-from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.design.plan import Plan, factors_of, method_of
 from simstudy.design.reprs import from_to
 from simstudy.engine.methods import EachReplicate
@@ -27,8 +26,8 @@ from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
+from simstudy.places import Place, read_json, write_bytes, write_json
 from simstudy.provenance.scenario_id import identity, short_hash
-from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.runs import PROTOCOL
 from simstudy.tables.table import escaped

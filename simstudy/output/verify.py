@@ -23,7 +23,6 @@ from simstudy.analysis.estimates import names_read
 from simstudy.analysis.replicates import Replicates, StoredReplicates
 from simstudy.analysis.result import Result, ResultParts
 from simstudy.analysis.summary import factor_names, scenarios_with
-from simstudy.atomic_files import write_json
 from simstudy.claims.claim import check_claims
 from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.loop import Loop
@@ -37,7 +36,7 @@ from simstudy.measures.intervals import critical_value
 from simstudy.output.formatting import counted, format_time
 from simstudy.output.groups import AVERAGES, COUNTS, GROUPS, Group, group_estimates
 from simstudy.output.manifest import library_versions
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of, write_json
 from simstudy.store import runs
 from simstudy.store.blocks import Store
 

@@ -23,25 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.provenance import modules, policy, values
-from simstudy.provenance.functions import (
-    Chain,
-    Definition,
-    Import,
-    attributes_of,
-    cells_of,
-    code_in,
-    definition_of,
-    home_of,
-    is_at_its_name,
-    is_code,
-    is_generated,
-    module_of,
-    unchecked,
-)
+from simstudy.provenance import contents, modules, policy
+from simstudy.provenance.contents import hash_of
 from simstudy.provenance.modules import hash_of_source, is_project, source_file
 from simstudy.provenance.policy import is_ours, is_passed_over
-from simstudy.provenance.values import hash_of
 
 Fingerprint = dict[str, str]
 """Hash or version by definition, constant, module or library."""
@@ -51,7 +36,6 @@ HEAP_TYPE, IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of types
 MAX_DEPTH = 100  # levels of nested values that are followed
 WHOLE_MODULE = "(all of it)"  # name of the entry of a whole module
 EFFECTS = "(what it sets at its top)"  # name of the entry of such statements
-DOTTED_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
 DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 """Parameters of dataclasses that every version of Python has."""
@@ -103,11 +87,6 @@ class Trace:
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
-def fingerprint(parts: Iterable[object]) -> Fingerprint:
-    """Fingerprint the code of `parts` (classes, functions, dataclass instances)."""
-    return trace([parts])[0].found
-
-
 def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
     """Fingerprint several roots separately; each root is a list of parts."""
     return [_before_runs(_trace(list(parts))) for parts in roots]
@@ -133,7 +112,7 @@ def _trace(parts: Sequence[object]) -> Trace:
 
 # ---------------------------------------------------------------- what a run itself changed
 _began_as: dict[str, Trace] = {}
-"""Traces as they were before runs of this process, by the hash of what these left behind."""
+"""Traces as they were before runs of this process, by the text of what these left behind."""
 _token_began_as: dict[str, str] = {}
 
 
@@ -142,19 +121,15 @@ def note_changes_by_run(roots: Iterable[Iterable[object]], before: Iterable[Trac
     for parts, began in zip(roots, before, strict=True):
         left = _trace(list(parts))
         if left.found != began.found:
-            _began_as.setdefault(_hash_of_found(left), began)
+            _began_as.setdefault(repr(left.found), began)
         for token, was in zip(left.tokens, began.tokens, strict=True):
             if token != was:
                 _token_began_as.setdefault(token, was)
 
 
 def _before_runs(now: Trace) -> Trace:
-    began = _began_as.get(_hash_of_found(now), now)
+    began = _began_as.get(repr(now.found), now)
     return replace(began, tokens=tuple(_token_began_as.get(token, token) for token in now.tokens))
-
-
-def _hash_of_found(traced: Trace) -> str:
-    return hash_of(repr(traced.found), 32)
 
 
 # ---------------------------------------------------------------- comparison
@@ -259,15 +234,15 @@ class Walk:
         """
         if id(value) in self._known:
             return self._known[id(value)][1]
-        if type(value) in values.ATOMS:
+        if type(value) in contents.ATOMS:
             self.words |= {value} if type(value) is str else set()
-            return values.plain_token(value, str)
+            return contents.plain_token(value, str)
         if id(value) in self._open or len(self._open) > MAX_DEPTH:
             return f"<{type(value).__qualname__} again>"
         self._open.add(id(value))
         try:
-            text = values.plain_token(value, lambda inner: self.token(inner, where))
-        except values.UnknownValueError:
+            text = contents.plain_token(value, lambda inner: self.token(inner, where))
+        except contents.UnknownValueError:
             text = self._follow(value, where)
         finally:
             self._open.remove(id(value))
@@ -321,7 +296,7 @@ class Walk:
             self._enter(Key(_known_as(module), EFFECTS), "|".join(dict.fromkeys(effects)))
 
     # ------------------------------------------------------------ names that code reads
-    def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
+    def _references(self, code: contents.Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
         refers = [self._chain(chain, names, module) for chain in code.chains]
@@ -330,7 +305,7 @@ class Walk:
             self._by_text(code.words, module)
         return "|".join(refers)
 
-    def _chain(self, chain: Chain, names: Mapping[str, Any], module: str) -> str:
+    def _chain(self, chain: contents.Chain, names: Mapping[str, Any], module: str) -> str:
         """Resolve a global name and its attributes through modules."""
         if chain[0] not in names:
             return ""
@@ -343,7 +318,7 @@ class Walk:
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
         is_theirs = is_project(module)
-        if is_code(value) and (is_theirs or _is_of_the_project(value)):
+        if contents.is_code(value) and (is_theirs or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
             return self.token(value, module)
         if type(value).__module__ == LAZY_MODULE:
@@ -362,7 +337,7 @@ class Walk:
             self._enter(key, self.token(value, module))
         return key.mark
 
-    def _import_inside(self, statement: Import, module: str) -> str:
+    def _import_inside(self, statement: contents.Import, module: str) -> str:
         """Follow an import statement inside a function."""
         base = modules.absolute(module, statement)
         if is_passed_over(base):
@@ -388,7 +363,7 @@ class Walk:
         """
         self.whole(module)
         for text in sorted(strings):
-            if DOTTED_NAME.fullmatch(text) and text in sys.modules:
+            if text in sys.modules:
                 self.whole(text)
         path = None if is_ours(module) else source_file(module)
         folder = path.parent if path else Path()
@@ -421,10 +396,10 @@ class Walk:
 
     def _function(self, function: Any) -> str:
         """Refer to a function by name; if the name has another value, also by content."""
-        plain = unchecked(function)
+        plain = contents.unchecked(function)
         if not isinstance(plain, FunctionType):
-            return self.token(plain, module_of(function))
-        module, name = module_of(plain), plain.__code__.co_qualname
+            return self.token(plain, contents.module_of(function))
+        module, name = contents.module_of(plain), plain.__code__.co_qualname
         key = Key(_known_as(module), name)
         if is_passed_over(module):
             return f"<{key.mark}>"
@@ -432,7 +407,7 @@ class Walk:
             return self._foreign(plain, module, f"{module}.{name}")
         self._note_name(function)
         self._queue.append(lambda: self._enter(key, self._content(function, module)))
-        if is_at_its_name(plain):
+        if contents.is_at_its_name(plain):
             self._known[id(function)] = function, f"<{key.mark}>"
             return f"<{key.mark}>"
         self._known[id(function)] = function, f"<{key.mark} again>"
@@ -440,7 +415,7 @@ class Walk:
 
     def _content(self, function: FunctionType, module: str) -> str:
         """Describe a function by content, with the definitions that it refers to."""
-        plain = unchecked(function)
+        plain = contents.unchecked(function)
         self._reach(module)
         code = _definition(plain)
         refers = self._references(code, plain.__globals__, module)
@@ -448,12 +423,12 @@ class Walk:
 
     def _made_with(self, function: FunctionType, module: str) -> str:
         """Describe a function's source, defaults, closure and attributes."""
-        plain = unchecked(function)
+        plain = contents.unchecked(function)
         arguments = plain.__code__.co_varnames[: plain.__code__.co_argcount]
         defaults = plain.__defaults__ or ()
         held = dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
-        held |= (plain.__kwdefaults__ or {}) | cells_of(plain)
-        parts = (*held.items(), *attributes_of(function).items())
+        held |= (plain.__kwdefaults__ or {}) | contents.cells_of(plain)
+        parts = (*held.items(), *contents.attributes_of(function).items())
         return _definition(plain).digest + "".join(
             f" {name}={self.token(v, module)}" for name, v in parts
         )
@@ -461,7 +436,7 @@ class Walk:
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
         """Refer to a library's function by name, and by the project's code that it holds."""
         self._library(module)
-        held = [*cells_of(function).values(), *vars(function).values()]
+        held = [*contents.cells_of(function).values(), *vars(function).values()]
         held = [each for each in held if _is_followed(each)]
         return f"<{name} {self.tokens(held, module)}>"
 
@@ -511,7 +486,7 @@ class Walk:
         own: dict[str, object] = {
             member: value
             for member, value in vars(kind).items()
-            if member not in policy.MADE_BY_PYTHON and not is_generated(value)
+            if member not in policy.MADE_BY_PYTHON and not contents.is_generated(value)
         }
         parameters = vars(kind).get("__dataclass_params__")
         if parameters is not None and parameters.init:
@@ -533,13 +508,13 @@ class Walk:
     def _instance(self, value: Any, where: str) -> str:
         """Make the token of an object that is neither plain nor a Python function or class."""
         kind = type(value)
-        if values.top_of(kind) == "numba" and "__wrapped__" in values.attributes(value):
+        if contents.top_of(kind) == "numba" and "__wrapped__" in contents.attributes(value):
             return self._compiled(value, where)
-        if isinstance(value, values.CACHED):
+        if isinstance(value, contents.CACHED):
             self.remembering[id(value)] = value
         try:
-            parts = values.content_of(value)
-            if parts is None and not values.moves_no_number(value):
+            parts = contents.content_of(value)
+            if parts is None and not contents.moves_no_number(value):
                 return self._by_state(value, where)
         except Exception:  # the object's own code may raise anything
             return self._incomparable(value, where)
@@ -564,14 +539,14 @@ class Walk:
         """Describe an object by class and state, or else by what pickle would store."""
         kind = type(value)
         is_iterator = hasattr(kind, "__next__") and not is_project(str(kind.__module__))
-        if is_iterator or type(value) is np.ufunc or isinstance(value, values.GENERATORS):
+        if is_iterator or type(value) is np.ufunc or isinstance(value, contents.GENERATORS):
             is_global = value is _GLOBAL_GENERATOR
             return f"<{kind.__qualname__}>" if is_global else self._incomparable(value, where)
         name = self.token(kind, where)
-        state = values.state_of(value)
+        state = contents.state_of(value)
         if is_passed_over(str(kind.__module__)):  # a study or a result counts by its functions
-            return f"<{name} {self.tokens([v for v in state.values() if is_code(v)], where)}>"
-        held = values.inherited_content(value, lambda inner: self.token(inner, where))
+            return f"<{name} {self.tokens(filter(contents.is_code, state.values()), where)}>"
+        held = contents.inherited_content(value, lambda inner: self.token(inner, where))
         inner = {name: self.token(v, where) for name, v in state.items()}
         shown = f"{name} {held} {inner}"
         bases = [base for base in kind.__mro__ if not is_project(str(base.__module__))]
@@ -598,18 +573,20 @@ _GLOBAL_GENERATOR = getattr(np.random.mtrand, "_rand", None)
 def _module_of_part(part: object) -> str:
     while isinstance(part, functools.partial):
         part = part.func
-    return home_of(part) or str(type(part).__module__)
+    return contents.home_of(part) or str(type(part).__module__)
 
 
-def _definition(function: FunctionType) -> Definition:
-    module = module_of(function)
+def _definition(function: FunctionType) -> contents.Definition:
+    module = contents.module_of(function)
     loader = getattr(sys.modules.get(module), "__loader__", None)
     is_hooked = isinstance(loader, SourceFileLoader) and type(loader) is not SourceFileLoader
     code = function.__code__
-    return definition_of(code_in(modules.text_of(module), code) if is_hooked else code)
+    return contents.definition_of(
+        contents.code_in(modules.text_of(module), code) if is_hooked else code
+    )
 
 
-def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
+def _resolved(chain: contents.Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
     """Follow a chain through modules: the last module, the name in it, and its value."""
     name, *rest = chain
     value = names[name]
@@ -621,27 +598,29 @@ def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str,
 
 def _is_of_the_project(value: object) -> bool:
     """Whether code belongs to the project, by its module or its file."""
-    plain, home = unchecked(value), home_of(value)
+    plain, home = contents.unchecked(value), contents.home_of(value)
     is_function = isinstance(plain, FunctionType)
     return modules.is_project_function(plain, home) if is_function else is_project(home)
 
 
 def _is_followed(held: Any) -> bool:
     """Whether what a library's function holds may come from the project: code, plain values."""
-    is_plain = type(held) in values.ATOMS or is_code(held)
+    is_plain = type(held) in contents.ATOMS or contents.is_code(held)
     inside = held.values() if isinstance(held, dict) else held
-    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(map(is_code, inside))
+    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(
+        map(contents.is_code, inside)
+    )
     return is_plain or is_table or is_project(str(type(held).__module__))
 
 
 def _is_setting(value: object) -> bool:
     """Whether a call or assignment of this value at a module's top may set a library."""
     home = value.__name__ if isinstance(value, ModuleType) else _module_of_part(value)
-    is_library = isinstance(value, ModuleType) or is_code(value)
+    is_library = isinstance(value, ModuleType) or contents.is_code(value)
     return is_library and not is_project(home) and home.split(".")[0] not in policy.SETS_NO_NUMBER
 
 
-def _is_dynamic(code: Definition) -> bool:
+def _is_dynamic(code: contents.Definition) -> bool:
     """Whether code looks up names or modules by text."""
     heads = {chain[0] for chain in code.chains}
     by_text = code.words & policy.QUERY_METHODS and any("@" in text for text in code.words)

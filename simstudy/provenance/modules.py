@@ -19,14 +19,12 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from simstudy.provenance import policy
-from simstudy.provenance.functions import Import, compiled, definition_of
-from simstudy.provenance.values import hash_of
+from simstudy.provenance.contents import Import, compiled, definition_of, hash_of
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
 DYNAMIC_IMPORT = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")
 PACKAGE = Path(__file__).parents[1]
-RESOLVED = PACKAGE.resolve()
 ENTRY_MODULES = ("__main__", "__mp_main__")  # a process's main module, not the same in workers
 TEMPLATES = PACKAGE / "output" / "report" / "templates"
 
@@ -317,7 +315,7 @@ def _files_of(package: str) -> Iterator[Path]:
 # ---------------------------------------------------------------- sources of an experiment
 def is_own_file(file_name: str) -> bool:
     """Whether a file belongs to simstudy."""
-    return Path(file_name).is_relative_to(PACKAGE) or Path(file_name).is_relative_to(RESOLVED)
+    return Path(file_name).resolve().is_relative_to(PACKAGE.resolve())
 
 
 def sources_digest(module_file: str | None) -> str:

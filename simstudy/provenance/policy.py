@@ -9,8 +9,8 @@ import re
 
 # ---------------------------------------------------------------- modules of simstudy
 _PACKAGES = """
-analysis atomic_files claims cli design engine external figures options output provenance remote
-store study tables testing
+analysis claims cli design engine external figures options output places provenance store study
+tables testing
 """
 RUNS = frozenset(_PACKAGES.split())
 """Packages that run studies. They do not count: a change in them that moves a number must increase

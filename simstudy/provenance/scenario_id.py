@@ -3,11 +3,10 @@
 import enum
 import functools
 import hashlib
-import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -33,15 +32,7 @@ def with_factor(scenario: Any, factor: str, value: object) -> Any:
     return made
 
 
-class NamesItself(Protocol):
-    """A part of a scenario with its own identity text."""
-
-    def identity_text(self) -> str:
-        """Return a text that is the same in every process and on every machine."""
-        ...
-
-
-def identity(part: object, *, without: Collection[str] = ()) -> str:
+def identity(part: Any, *, without: Collection[str] = ()) -> str:
     """Return the identity of a scenario or part: class name and non-default fields.
 
     Numbers are named by value: `1`, `1.0` and NumPy's 1 have the same identity; `1`, `True` and
@@ -85,7 +76,7 @@ def is_short_array(part: object) -> TypeGuard[np.ndarray]:
     return part.ndim == 1 and len(part) <= MAX_NAMED and part.dtype.kind in "biufU"
 
 
-def names_itself(part: object) -> TypeGuard[NamesItself]:
+def names_itself(part: object) -> bool:
     """Whether a part has an `identity_text`."""
     return not isinstance(part, type) and callable(getattr(part, "identity_text", None))
 
@@ -122,7 +113,7 @@ def _scalar(value: Any) -> str:
         value = value.item()
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, float) and value.is_integer() and not _is_negative_zero(value):
+    if isinstance(value, float) and value.is_integer() and float.__repr__(value) != "-0.0":
         return str(int(value))
     if type(value) in PLAIN:
         return repr(value)
@@ -134,10 +125,6 @@ def _scalar(value: Any) -> str:
         "None, tuples of these, or frozen dataclasses, because they identify its random streams. "
         f"{_advice(value)}"
     )
-
-
-def _is_negative_zero(value: float) -> bool:
-    return value == 0 and math.copysign(1, value) < 0
 
 
 def typed(value: object) -> str:

@@ -77,12 +77,6 @@ def provenance_in(parquet: pq.FileMetaData | Exception) -> Provenance:
     return Provenance.from_json(content.get(PROVENANCE_KEY, b"").decode())
 
 
-def provenance_of_files(files: Files) -> Iterator[tuple[str, Provenance]]:
-    """Read the provenance of some files; unknown for damaged ones."""
-    for name, parquet in files.metadata(files.names()):
-        yield name, provenance_in(parquet)
-
-
 # ---------------------------------------------------------------- writing
 def write_blocks(
     files: Files,

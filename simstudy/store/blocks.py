@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
-from simstudy.store import block_files
-from simstudy.store.arrow_schema import REP, concat_tables, with_schema
+from simstudy.store import arrow_schema, block_files
+from simstudy.store.arrow_schema import ERROR, MESSAGE_COLUMNS, REP, Message
 from simstudy.store.files import Files, files_at, is_of_another_share
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -229,16 +229,6 @@ class Store:
         files = (file for file in self._known.values() if file is not None)
         return self.index.has_duplicates and all(file.is_own for file in files)
 
-    @property
-    def n_files(self) -> int:
-        """The number of files from which blocks are read."""
-        return len(self.referenced_files)
-
-    @property
-    def n_bytes(self) -> int:
-        """The size of all files that hold only this study's blocks."""
-        return sum(self.own_sizes().values())
-
     def own_sizes(self) -> dict[str, int]:
         """Return the size of each file that holds only this study's blocks.
 
@@ -340,7 +330,9 @@ class Store:
         size = self.rows_per_block
         order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
         by_place = slices[order]
-        rows_by_place = concat_tables([self._rows_of(each, self.schema) for each in by_place])
+        rows_by_place = arrow_schema.concat_tables(
+            [self._rows_of(each, self.schema) for each in by_place]
+        )
         starts = np.empty(len(slices), dtype=np.int64)
         starts[order] = np.cumsum(by_place["n"]) - by_place["n"]
         lengths = slices["n"] * size
@@ -374,7 +366,7 @@ class RowGroupCache:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._headers: dict[str, pq.FileMetaData] = {}
-        self._tables: OrderedDict[tuple[Any, ...], pa.Table] = OrderedDict()
+        self._tables: dict[tuple[Any, ...], pa.Table] = {}
         self._n_bytes = 0
         self._lock = threading.Lock()
 
@@ -393,17 +385,18 @@ class RowGroupCache:
         at = file.name, row_group, tuple(schema.names)
         with self._lock:
             if at in self._tables:
-                self._tables.move_to_end(at)
                 return self._tables[at]
             names = [name for name in schema.names if name in file.schema.names]
             with self._files.open(file.name) as source:
                 parquet = pq.ParquetFile(source, metadata=self._headers.get(file.name))
                 stored = parquet.read_row_group(row_group, columns=names, use_threads=False)
             self._headers[file.name] = parquet.metadata
-            table = self._tables[at] = with_schema(stored, schema)
+            table = arrow_schema.with_schema(stored, schema)
+            if self._n_bytes + table.nbytes > CACHE_BYTES:
+                self._tables.clear()
+                self._n_bytes = 0
+            self._tables[at] = table
             self._n_bytes += table.nbytes
-            while self._n_bytes > CACHE_BYTES and len(self._tables) > 1:
-                self._n_bytes -= self._tables.popitem(last=False)[1].nbytes
             return table
 
     def clear(self) -> None:
@@ -480,3 +473,31 @@ def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...
 def _where(store: Store, key: str) -> tuple[int, ...]:
     slices = store.index.of(key)
     return tuple(slices[0][["file", "row_group", "offset"]].tolist()) if len(slices) else ()
+
+
+# ---------------------------------------------------------------- errors and warnings
+def stored_messages(plan: Plan, store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
+    """Yield the messages of a scenario's first replicates, in order.
+
+    Parameters
+    ----------
+    name
+        Kind of message: `error` or `warning`.
+    """
+    names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
+    if not names or not n_rep:
+        return
+    table = store.read(key, n_rep, names)
+    for column in MESSAGE_COLUMNS[name]:
+        if column in table.column_names:
+            texts = arrow_schema.texts_of(table, column)
+            if name == ERROR:
+                texts = arrow_schema.counted_errors(plan, texts)
+            yield from arrow_schema.messages_in(texts)
+
+
+def failed_replicates(plan: Plan, store: Store, key: str, n_blocks: int) -> np.ndarray:
+    """List the failed replicates in a scenario's first blocks, up to the first missing block."""
+    n_rep = min(n_blocks, store.n_blocks(key)) * plan.block_size
+    failed = {at.rep for at in stored_messages(plan, store, key, n_rep, ERROR)}
+    return np.array(sorted(failed), dtype=int)

@@ -13,17 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simstudy.atomic_files import ABANDONED_SECONDS, forget_unfinished
 from simstudy.errors import StoreError
-from simstudy.remote import Place
-from simstudy.store.block_files import (
-    RANGES_KEY,
-    RETRY_GENERATION,
-    FileMetadata,
-    file_metadata,
-    joined_ranges,
-    write_blocks,
-)
+from simstudy.places import Place, forget_unfinished
+from simstudy.store import block_files
+from simstudy.store.block_files import RANGES_KEY, RETRY_GENERATION, FileMetadata, file_metadata
 from simstudy.store.blocks import Store
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES, Files, Folder, files_at
 from simstudy.store.provenance import UNKNOWN
@@ -79,7 +72,6 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     except FileNotFoundError:  # without locks, another run may merge the same files
         store.scan()
         return
-    store.files.forget_unfinished(ABANDONED_SECONDS)
     if store.only_files is not None:
         store.only_files = {*store.only_files, *targets}
     store.scan()
@@ -105,9 +97,9 @@ def _write_slices(store: Store, slices: np.ndarray) -> str:
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
     store.close()  # frees the cache: only these rows are needed
-    return write_blocks(
+    return block_files.write_blocks(
         store.files,
-        joined_ranges((names[key], first, n) for key, first, n in places),
+        block_files.joined_ranges((names[key], first, n) for key, first, n in places),
         rows,
         provenance=store.provenance,
         generation=int(slices["generation"][0]),
@@ -124,21 +116,18 @@ def folder_lock(folder: Place | None) -> Iterator[None]:
     at the same time. Mixed outputs are then detected by the hashes in the manifest, and a lost
     block is drawn again by the next run.
     """
-    handle = _locked(folder) if isinstance(folder, Path) and os.name == "posix" else None
+    handle = None
+    if isinstance(folder, Path) and os.name == "posix":
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         yield
     finally:
         if handle is not None:
             os.close(handle)  # releases the lock, as does the end of the process
-
-
-def _locked(folder: Path) -> int:
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    with contextlib.suppress(OSError):  # a file system without locks
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    return handle
 
 
 # ---------------------------------------------------------------- blocks that no run uses
@@ -194,7 +183,7 @@ def clean(
     if not blocks.is_dir():
         return removed
     ours = runs[0].manifest.get("study"), UNKNOWN
-    files = files_at(blocks, at_once=False)
+    files = files_at(blocks)
     with folder_lock(blocks):
         old, young = _by_age(files, time.time() - older_than)
         for name, content in old:

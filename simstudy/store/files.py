@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy import atomic_files
+from simstudy import places
 from simstudy.errors import DiskFullError, StoreError
-from simstudy.remote import list_sizes, place_of, put_file
+from simstudy.places import list_sizes, place_of, put_file
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -42,7 +42,6 @@ HASH_DIGITS = 32  # digits of a file's hash in its name
 OTHER_BYTES = "its bytes are not the ones that were written"
 
 FILES_AT_ONCE = 16  # files to request in parallel, each of at most about 32 MB in memory
-TAIL_BYTES = 1 << 16  # end of a file that is read first, with its metadata in most cases
 
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
@@ -77,7 +76,7 @@ class Folder:
         A file is hashed only once, and again if its size or time has changed. There is a
         `StoreError` if its content does not match its name.
         """
-        known = atomic_files.read_json(self.path / VERIFIED) or {}
+        known = places.read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
             try:
@@ -105,7 +104,7 @@ class Folder:
         names = set(self.names())
         kept = {name: entry for name, entry in verified.items() if name in names}
         with contextlib.suppress(OSError):  # a read-only folder
-            atomic_files.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
+            places.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
@@ -130,7 +129,7 @@ class Folder:
         fill
             Function that writes the content, which it may read again, and returns the file's name.
         """
-        return atomic_files.atomic_write(self.path, fill).name
+        return places.atomic_write(self.path, fill).name
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists."""
@@ -143,34 +142,23 @@ class Folder:
         with contextlib.suppress(FileNotFoundError):  # another run has moved it
             os.replace(self.path / name, aside / name)
 
-    def forget_unfinished(self, older_than: float) -> None:
-        """Delete unfinished files that are old or whose writer is dead."""
-        atomic_files.forget_unfinished(self.path, older_than)
-
 
 @dataclass
 class ObjectStore:
-    """Block files below a URL, with local copies.
-
-    Parameters
-    ----------
-    at_once
-        Whether files are fetched and verified when they are found, since all will be read.
-        Otherwise only their metadata are read, and a file is fetched when its rows are.
-    """
+    """Block files below a URL, with local copies, which are fetched when the files are found."""
 
     place: UPath
-    at_once: bool = True
     is_sent: bool = field(default=False, compare=False)  # workers only write
 
     def __post_init__(self) -> None:
+        self.place = cast("UPath", place_of(self.place))
         self._sizes: dict[str, int] = {}
-        self._copies = atomic_files.TemporaryFolder()
+        self._copies = places.TemporaryFolder()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the URL only, without copies and caches."""
         check_sendable(self.place)
-        return _in_another_process, (str(self.place), self.at_once)
+        return ObjectStore, (str(self.place), True)
 
     def __str__(self) -> str:
         return str(self.place)
@@ -190,30 +178,18 @@ class ObjectStore:
         return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
 
     def metadata(self, names: Iterable[str]) -> Metadata:
-        """Yield the metadata of each file, or the error of reading it.
-
-        They are read from local copies if all rows will be read, otherwise from the files' ends.
-        """
-        opened, listed = self.open if self.at_once else self._end, [*names]
+        """Yield the metadata of each file, or the error of reading it."""
+        listed = [*names]
 
         def metadata_of(name: str) -> pq.FileMetaData | Exception:
             try:
-                with opened(name) as file:
+                with self.open(name) as file:
                     return pq.read_metadata(file)
             except Exception as error:  # a file may hold anything
                 return error
 
         with ThreadPoolExecutor(FILES_AT_ONCE if self.place.fs.async_impl else 1) as requests:
             yield from zip(listed, requests.map(metadata_of, listed), strict=True)
-
-    def _end(self, name: str) -> pa.NativeFile:
-        """Open the end of a file, or its local copy if its metadata are longer."""
-        start = self.size(name) - TAIL_BYTES
-        if start > 0 and not self._copy(name).exists():
-            tail = self._request(name, start=start, end=start + TAIL_BYTES)
-            if int.from_bytes(tail[-8:-4], "little") + 8 <= len(tail):
-                return pa.BufferReader(tail)
-        return self.open(name)
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
@@ -226,28 +202,21 @@ class ObjectStore:
         """
         copy = self._copy(name)
         if not copy.exists():
-            content = self._request(name)
+            content = self.place.fs.cat_file((self.place / name).path)
             if not is_named_by_content(BytesIO(content), name):
-                raise StoreError(
-                    f"{OTHER_BYTES}: {name} in {self}. Run the study without shard=... to move it "
-                    "away and draw its blocks again."
-                )
+                raise StoreError(OTHER_BYTES)
             with translate_io_errors(self._copies.name):
-                atomic_files.write_bytes(copy, content)
+                places.write_bytes(copy, content)
         return pa.OSFile(str(copy), "rb")
 
     def _copy(self, name: str) -> Path:
         return Path(self._copies.name) / name
 
-    def _request(self, name: str, **part: int) -> bytes:
-        content: bytes = self.place.fs.cat_file((self.place / name).path, **part)
-        return content
-
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file locally, verify it, then upload it."""
         with translate_io_errors(self._copies.name):
-            copy = atomic_files.atomic_write(Path(self._copies.name), fill)
+            copy = places.atomic_write(Path(self._copies.name), fill)
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
@@ -266,13 +235,6 @@ class ObjectStore:
         with contextlib.suppress(FileNotFoundError):  # another run has moved it
             self.place.fs.mv((self.place / name).path, (self.place / DAMAGED / name).path)
         self._forget(name)
-
-    def forget_unfinished(self, older_than: float) -> None:
-        """Do nothing: uploads appear complete or not at all."""
-
-
-def _in_another_process(url: str, at_once: bool) -> ObjectStore:
-    return ObjectStore(cast("UPath", place_of(url)), at_once, is_sent=True)
 
 
 def check_sendable(path: UPath) -> None:
@@ -294,18 +256,12 @@ Files: TypeAlias = Folder | ObjectStore
 """A collection of block files by name."""
 
 
-def files_at(location: Any, *, at_once: bool = True) -> Files:
-    """Return the block files at a path or URL.
-
-    Parameters
-    ----------
-    at_once
-        Whether remote files are fetched when they are found; otherwise, when they are read.
-    """
+def files_at(location: Any) -> Files:
+    """Return the block files at a path or URL."""
     if isinstance(location, Folder | ObjectStore):
         return location
     named = place_of(location)
-    return Folder(named) if isinstance(named, Path) else ObjectStore(named, at_once)
+    return Folder(named) if isinstance(named, Path) else ObjectStore(named)
 
 
 # ---------------------------------------------------------------- names

@@ -5,7 +5,7 @@ blocks of other provenance (another seed, other code, other data).
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -48,14 +48,15 @@ class Provenance:
         numbers = {code: at for at, code in enumerate(distinct)}
         places = {key: numbers[id(code)] for key, code in few.codes.items()}
         content = {"settings": self.settings, "values": few.values, "code": places}
-        return json.dumps(content | _shared_and_own([*distinct.values()]), sort_keys=True)
+        return json.dumps(content | {"codes": [*distinct.values()]}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> "Provenance":
         """Read from the JSON of a file; unknown if it has none."""
         try:
             content = json.loads(text)
-            whole = [{**content.get("shared", {}), **own} for own in content["codes"]]
+            shared = content.get("shared", {})  # in files of earlier versions
+            whole = [{**shared, **own} for own in content["codes"]]
             codes = {key: whole[at] for key, at in content["code"].items()}
             return cls(content["settings"], content["values"], codes)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
@@ -118,16 +119,6 @@ class Provenance:
         """The libraries that the numbers depend on, with versions."""
         entries = {name: version for code in self.codes.values() for name, version in code.items()}
         return {n: version for n, version in sorted(entries.items()) if not version.startswith("#")}
-
-
-def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
-    """Split codes into the entries that all share and the remaining entries of each."""
-    if len(codes) < 2:
-        return {"codes": list(codes)}
-    first, *others = codes
-    shared = dict(set(first.items()).intersection(*(code.items() for code in others)))
-    own = [{name: s for name, s in code.items() if name not in shared} for code in codes]
-    return {"shared": shared, "codes": own}
 
 
 NO_PROVENANCE = Provenance({})

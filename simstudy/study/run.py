@@ -22,11 +22,10 @@ from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import shard_label
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe, warn
-from simstudy.remote import place_of
+from simstudy.places import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
-from simstudy.store.run_records import read_records
-from simstudy.store.runs import StudyFolder, no_blocks_error
+from simstudy.store.runs import StudyFolder, no_blocks_error, read_records
 from simstudy.study import stored_blocks
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
@@ -55,10 +54,7 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
         part.check(anew=True)  # it may have changed since the study was declared
     provenance = compute_provenance(plan)
     label = shard_label(plan.work_units, provenance.of_blocks, options.share)
-    is_all = options.is_all
-    folder = StudyFolder.open(
-        plan.work_units, options.out, provenance.of_blocks, at_once=is_all, label=label
-    )
+    folder = StudyFolder.open(plan.work_units, options.out, provenance.of_blocks, label=label)
     with progress_of(study.name, options.progress) as progress:
         notes = []
         for note in _compare_other_code(options, plan.work_units, folder, provenance):
@@ -80,7 +76,7 @@ def run(study: StudySpec, options: RunOptions, *, in_full: bool = False) -> Resu
             time_budget(read_seconds(options.budget)) as is_spent,
         ):
             sizes, n_left = _draw(study, options, plan, folder, loop, is_spent)
-            loop.compact(is_all=is_all)
+            loop.compact(is_all=options.is_all)
     parts = result_of(study, plan, folder, loop.stats, sizes).details
     return Result(replace(parts, targets=options.targets(study), n_left=n_left))
 

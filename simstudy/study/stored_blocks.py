@@ -17,12 +17,11 @@ from simstudy.engine.second_draw import different_columns
 from simstudy.engine.tasks import BlockId
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.store import run_records
+from simstudy.store import runs
+from simstudy.store.arrow_schema import rows_with_error
 from simstudy.store.blocks import Store
-from simstudy.store.columns import rows_with_error
 from simstudy.store.provenance import OWN_VALUES, Provenance
-from simstudy.store.run_records import read_records
-from simstudy.store.runs import StudyFolder
+from simstudy.store.runs import StudyFolder, read_records
 from simstudy.study.run_options import RunOptions
 
 SHARE_COMPARED = 0.02  # proportion of the blocks of other code to draw again, chosen at random
@@ -89,7 +88,7 @@ def other_code(
     *,
     versions: bool = False,
     data: bool = False,
-    without: Container[run_records.Pair] = (),
+    without: Container[runs.Pair] = (),
 ) -> OtherBlocks | None:
     """Find stored blocks of other code, with the options of the current study.
 
@@ -165,7 +164,7 @@ def adopt_other_code(
         current = folder.store.provenance
         changed = other.changes(current)
         note, kept = _compare(other, [*_to_compare(other)], changed, folder, code, options)
-        run_records.adopt_records(folder.blocks, other.provenance.only(kept), current)
+        runs.adopt_records(folder.blocks, other.provenance.only(kept), current)
         yield f"adopt: stored blocks of other code ({changed}): {note}"
 
 
@@ -280,7 +279,7 @@ def _compare(
     folder.record(
         {
             (key, other.provenance.origin(key), current.origin(key)): {
-                "verdict": run_records.AGREES if key in kept else run_records.DIFFERS,
+                "verdict": runs.AGREES if key in kept else runs.DIFFERS,
                 "blocks_compared": compared[key],
                 "rows_compared": plan.block_size * compared[key],
                 "differences": differing.get(key, ""),

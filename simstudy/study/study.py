@@ -13,8 +13,8 @@ from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.provenance import compute_provenance
 from simstudy.lazy import pd
+from simstudy.places import Place, place_of
 from simstudy.provenance.scenario_id import with_factor
-from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.run import partial_result, run, warn_of

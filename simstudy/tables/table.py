@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of, write_bytes
 from simstudy.tables.rounding import to_decimals, with_commas, with_error
 from simstudy.validation import check_file_name, file_name
 

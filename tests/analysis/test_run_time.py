@@ -2,7 +2,6 @@
 
 import json
 import time
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from simstudy import Study, grid
 from simstudy.measures import mean
 from simstudy.output.formatting import format_run_time, format_time
-from simstudy.store.run_records import read_records
+from simstudy.store.runs import read_records
 from tests.guarantees.content import file_names
 from tests.support import INLINE
 
@@ -23,11 +22,16 @@ OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block
 @pytest.fixture
 def own_clock(monkeypatch):
     """Time goes by where somebody sleeps, and hardly anywhere else."""
-    now = ContextVar("now", default=0.0)  # no value that the drawn numbers depend on
+
+    def ticking(now=0.0):
+        while True:
+            now += yield now
+
+    ticks = ticking()  # its state is no part of the study's code, as a number would be
+    next(ticks)
 
     def sleep(seconds=1e-6):
-        now.set(now.get() + seconds)
-        return now.get()
+        return ticks.send(seconds)
 
     monkeypatch.setattr(time, "perf_counter", sleep)
     monkeypatch.setattr(time, "sleep", sleep)

@@ -2,25 +2,11 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 
 from simstudy.cli import ending, main, runs
 from simstudy.cli.runs import Outcome
-from tests.support import ROOT, command_line
-
-HALF_LOADED = """
-import sys, types
-import simstudy.cli
-sys.modules["simstudy.atomic_files"] = types.ModuleType("simstudy.atomic_files")
-simstudy.cli.ending.end_now(130)
-"""
-
-
-def test_a_signal_while_modules_load_is_one_line_too():
-    told = subprocess.run([sys.executable, "-c", HALF_LOADED], cwd=ROOT, capture_output=True)
-    assert (told.returncode, len(told.stderr.splitlines())) == (130, 1)
+from tests.support import command_line
 
 
 # ---------------------------------------------------------------- in this process

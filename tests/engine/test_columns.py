@@ -13,7 +13,7 @@ from simstudy.engine.columns import (
 )
 from simstudy.errors import StudyError
 from simstudy.measures import mean
-from simstudy.store.columns import columns_of
+from simstudy.store.arrow_schema import columns_of
 from simstudy.study import Rules, Study
 from tests.factories import SIZE, Named, X, giving, plan_of, read_back, simulated, stored
 from tests.support import INLINE

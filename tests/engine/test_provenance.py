@@ -14,7 +14,7 @@ def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
     entries = expected().entries
     way = ("columns", "tasks", "methods")
     assert {f"engine/{step}.py" for step in way} < entries.keys()
-    assert {"store/arrow_schema.py", "store/block_files.py", "atomic_files.py"} < entries.keys()
+    assert {"store/arrow_schema.py", "store/block_files.py", "places.py"} < entries.keys()
 
 
 def test_a_worker_with_other_code_says_what_differs():

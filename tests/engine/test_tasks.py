@@ -8,7 +8,7 @@ import pytest
 from simstudy import Study
 from simstudy.engine.tasks import draw_task, record_failed
 from simstudy.measures import mean
-from simstudy.store.columns import failed_replicates
+from simstudy.store.blocks import failed_replicates
 from tests.factories import blocks_of, factory_of, mean_study
 
 PLAN = mean_study((3, 10)).plan()

@@ -273,7 +273,7 @@ def test_a_folder_that_is_only_read_is_looked_at(tmp_path, monkeypatch):
 
     for name in ("unlink", "mkdir", "write_bytes", "write_text", "rename", "touch"):
         monkeypatch.setattr(Path, name, refuse)
-    monkeypatch.setattr("simstudy.atomic_files.atomic_write", refuse)
+    monkeypatch.setattr("simstudy.places.atomic_write", refuse)
     monkeypatch.setattr("os.replace", refuse)
     monkeypatch.setattr(
         "simstudy.store.files.Folder.__post_init__", lambda self: None

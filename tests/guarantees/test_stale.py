@@ -19,7 +19,7 @@ from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY
 from simstudy.store.compaction import clean
 from simstudy.store.files import name_by_content
-from simstudy.store.run_records import BlockTimings, RunRecord
+from simstudy.store.runs import BlockTimings, RunRecord
 from simstudy.study import Rules, Study, stored_blocks
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content

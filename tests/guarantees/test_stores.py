@@ -12,11 +12,10 @@ import uuid
 import pandas as pd
 import pytest
 
-from simstudy.atomic_files import write_bytes
 from simstudy.cli import main
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
-from simstudy.remote import list_sizes, place_of
+from simstudy.places import list_sizes, place_of, write_bytes
 from simstudy.store.files import Folder, files_at
 from tests.analysis import test_replicates
 from tests.cli.test_command_line import SMALL

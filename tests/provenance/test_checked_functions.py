@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import simstudy.documents.stats
-from simstudy.provenance.fingerprint import fingerprint
+from tests.provenance import fingerprint
 from tests.support import ROOT
 
 

@@ -7,7 +7,8 @@ import pytest
 from simstudy.documents.stats.mean_bootstrap import resampled_means
 from simstudy.documents.stats.networks import ensemble_predictions
 from simstudy.provenance import modules
-from simstudy.provenance.fingerprint import changes, fingerprint
+from simstudy.provenance.fingerprint import changes
+from tests.provenance import fingerprint
 
 LOOPS = {
     "simstudy.documents.stats._resample_sums": (resampled_means, "sums[c] / n_obs"),

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.errors import StudyError
-from simstudy.store.arrow_schema import block_table
-from simstudy.store.columns import columns_of, nan_where_failed
+from simstudy.store.arrow_schema import block_table, columns_of, nan_where_failed
 from tests.factories import SIZE, WIDE, X, plan_of, read_back, stored
 
 
@@ -74,18 +73,6 @@ def test_nan_voids_its_own_cell_only():
     assert table["x"].to_pylist()[4] == [*WIDE[4].ravel()[:5].tolist(), None]
     assert table["y"].to_pylist() == WIDE.reshape(-1, 6).tolist()
     assert table["n"].null_count == 0, "a column without the axes belongs to no cell"
-
-
-def test_a_failed_replicate_voids_all_of_its_cells():
-    error = np.array([None, "no convergence", None, None, None, None], dtype=object)
-    columns = {"x": WIDE, "hit": WIDE > 5, "label": np.array(list("abcdef")), "error": error}
-    made, table = stored(columns)
-    back = columns_of(plan_of(), table, ("x", "hit", "label"))
-    assert made.n_failed == 1
-    assert np.isnan(back["x"][1]).all()
-    assert np.isnan(back["hit"][1]).all()
-    assert back["label"].tolist() == ["a", None, "c", "d", "e", "f"]
-    np.testing.assert_array_equal(np.delete(back["x"], 1, axis=0), np.delete(WIDE, 1, axis=0))
 
 
 def test_measures_see_nan_where_a_cell_failed():

@@ -16,8 +16,7 @@ from simstudy.errors import StoreError
 from simstudy.store import blocks, compaction
 from simstudy.store import files as stored_files
 from simstudy.store.block_files import RETRY_GENERATION
-from simstudy.store.blocks import Store, map_batches
-from simstudy.store.columns import failed_replicates
+from simstudy.store.blocks import Store, failed_replicates, map_batches
 from simstudy.store.compaction import compact
 from simstudy.store.files import is_named_by_content
 from simstudy.store.provenance import Provenance

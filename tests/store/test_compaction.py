@@ -4,7 +4,6 @@ import fcntl
 import os
 import shutil
 import tempfile
-import time
 from itertools import groupby
 from pathlib import Path
 
@@ -14,8 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.store import blocks, compaction
+from simstudy.store import block_files, blocks, compaction
 from simstudy.store.compaction import compact, folder_lock
 from tests.store.samples import BLOCKS, ROWS, assert_holds, files, flipped, open_store, rows, write
 
@@ -69,10 +67,10 @@ def test_few_files_and_large_ones_stay_as_they_are(tmp_path, monkeypatch):
     monkeypatch.setattr(compaction, "MANY_FILES", 4)
     store = open_store(tmp_path)
     compact(store)
-    assert store.n_files == 5
+    assert len(store.referenced_files) == 5
     monkeypatch.setattr(compaction, "MANY_FILES", 3)
     compact(store)
-    assert store.n_files == 2
+    assert len(store.referenced_files) == 2
     assert large.exists()
     assert_holds(store, "a", 204)
 
@@ -84,7 +82,7 @@ def test_all_files_of_a_folder_come_to_have_the_same_columns(tmp_path, monkeypat
         write(tmp_path, *groups)
     store = open_store(tmp_path)
     compact(store)
-    assert store.n_files == 2
+    assert len(store.referenced_files) == 2
     for name in files(tmp_path):
         assert "error" in pq.read_schema(tmp_path / name).names
     before = files(tmp_path)
@@ -122,7 +120,7 @@ def test_a_crash_between_writing_and_deleting_leaves_duplicates_never_a_gap(tmp_
     again = open_store(tmp_path)
     assert_holds(again, "a", 3)
     compact(again)
-    assert again.n_files == 1
+    assert len(again.referenced_files) == 1
     assert_holds(again, "a", 3)
 
 
@@ -132,7 +130,7 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
         write(tmp_path, one)
     before = set(files(tmp_path))
     monkeypatch.setattr(compaction, "BATCH_BYTES", 1)
-    written, calls = compaction.write_blocks, iter(range(99))
+    written, calls = block_files.write_blocks, iter(range(99))
 
     def until_full(*arguments, **named):
         if next(calls):
@@ -140,7 +138,7 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
         return written(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(compaction, "write_blocks", until_full)
+        patch.setattr(block_files, "write_blocks", until_full)
         with pytest.raises(OSError, match="No space"):
             compact(open_store(tmp_path))
     assert before <= set(files(tmp_path))
@@ -148,19 +146,6 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
     compact(store)
     for key, n in {"a": 4, "b": 6, "c": 1}.items():
         assert_holds(store, key, n)
-
-
-def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
-    for block in range(2):
-        write(tmp_path, ("a", block, 1))
-    old, young = tmp_path / ".writing-old", tmp_path / ".writing-young"
-    for path in (old, young):
-        path.write_bytes(b"half a file")
-    day_before = time.time() - 2 * ABANDONED_SECONDS
-    os.utime(old, (day_before, day_before))
-    compact(open_store(tmp_path))
-    assert not old.exists()
-    assert young.exists()
 
 
 # ---------------------------------------------------------------- locks
@@ -257,6 +242,6 @@ def test_each_row_group_is_read_once_for_each_file_that_is_written(
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
     compact(store)
-    assert len(n_read) <= n_files * store.n_files
+    assert len(n_read) <= n_files * len(store.referenced_files)
     for key in "abc":
         assert_holds(store, key, 2 * n_files)

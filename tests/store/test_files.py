@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from simstudy.errors import StoreError
-from simstudy.remote import place_of
+from simstudy.places import place_of
 from simstudy.store import compaction
 from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
@@ -14,21 +14,15 @@ from simstudy.store.compaction import compact
 from simstudy.store.files import Folder, ObjectStore, files_at
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
 
-
-def in_memory(*, at_once=True):
-    return ObjectStore(place_of(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
-
-
 PLACES = {
     "folder": lambda tmp_path: Folder(tmp_path / "blocks"),
-    "url of memory": lambda tmp_path: in_memory(),
-    "url of memory, read as wanted": lambda tmp_path: in_memory(at_once=False),
+    "url": lambda _: ObjectStore(place_of(f"memory://{uuid.uuid4().hex}/blocks")),
 }
 
 
 @pytest.fixture(params=PLACES)
 def place(request, tmp_path):
-    if "url" in request.param:
+    if request.param == "url":
         pytest.importorskip("upath", reason="needs pip install -e '.[dev]'")
     return PLACES[request.param](tmp_path)
 
@@ -53,7 +47,7 @@ def test_blocks_are_read_and_merged_wherever_they_lie(place, tmp_path, monkeypat
         assert put(place, group) == put(usual, group)
     assert content(place) == content(usual), "the same bytes, wherever they lie"
     store = Store(place, ROWS, OWNER)
-    assert store.n_files == len(BLOCKS)
+    assert len(store.referenced_files) == len(BLOCKS)
     for _ in range(2):
         for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
             assert_holds(store, key, n_blocks)

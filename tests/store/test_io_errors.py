@@ -1,13 +1,11 @@
 """What a disk refuses, in words."""
 
 import errno
-import os
 
 import pytest
 
 from simstudy.errors import DiskFullError, StoreError
-from simstudy.store.files import Folder, translate_io_errors
-from tests.factories import mean_study
+from simstudy.store.files import translate_io_errors
 
 
 @pytest.mark.parametrize("file", [None, "/var/tmp/x"])
@@ -34,17 +32,3 @@ def test_a_folder_that_is_deleted_is_told_from_a_file_of_the_studys_own(tmp_path
     for path, kind in ((tmp_path / "x.parquet", StoreError), ("prices.csv", FileNotFoundError)):
         with pytest.raises(kind), translate_io_errors(tmp_path):
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
-
-
-@pytest.mark.parametrize("name", ["EIO", "EMFILE"])
-def test_a_run_that_cannot_write_a_block_ends_with_one_line(name, tmp_path, monkeypatch):
-    number = getattr(errno, name)
-
-    def refuse(*_):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(Folder, "write", refuse)
-    with pytest.raises(StoreError, match="every finished block is kept"):
-        mean_study((3,)).run(60, out=tmp_path)
-    monkeypatch.undo()
-    assert mean_study((3,)).run(60, out=tmp_path).n_failed == 0

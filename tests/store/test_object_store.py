@@ -6,31 +6,30 @@ import uuid
 
 import pytest
 
-from simstudy import remote as paths
-from simstudy.atomic_files import write_bytes
+from simstudy import places as paths
 from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
-from simstudy.remote import place_of
+from simstudy.places import place_of, write_bytes
 from simstudy.store import compaction
 from simstudy.store.blocks import Store
 from simstudy.store.files import ObjectStore
 from simstudy.study import RunOptions
 from simstudy.study.run import run as run_study
 from tests.factories import mean_study
-from tests.remote.file_systems import Counting, Cut
+from tests.file_systems import Counting, Cut
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
 from tests.store.test_files import put
 
 N = len(BLOCKS)
 
 
-def objects(protocol="counting", *, at_once=True):
-    return ObjectStore(place_of(f"{protocol}://{uuid.uuid4().hex}/blocks"), at_once)
+def objects(protocol="counting"):
+    return ObjectStore(place_of(f"{protocol}://{uuid.uuid4().hex}/blocks"))
 
 
-def again(files, *, at_once=True):
+def again(files):
     """The same place, as another process sees it."""
-    return ObjectStore(files.place, at_once)
+    return ObjectStore(files.place)
 
 
 @pytest.fixture(autouse=True)
@@ -47,10 +46,6 @@ def filled():
         put(files, group)
     Counting.asked.clear()
     return files
-
-
-def size_of_smallest(files):
-    return min(map(files.size, files.names()))
 
 
 # ---------------------------------------------------------------- requests
@@ -70,23 +65,6 @@ def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
     assert asked == {"ls": 1}, "and what was seen is not asked for again"
 
 
-def test_only_the_end_of_a_file_is_asked_for_until_its_rows_are(filled, asked, monkeypatch):
-    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", size_of_smallest(filled) - 1)
-    asked.clear()
-    store = Store(again(filled, at_once=False), ROWS, OWNER)
-    assert asked == {"ls": 1, "cat_file": N}
-    asked.clear()
-    assert_holds(store, "c", 1)
-    assert asked == {"cat_file": 1}
-
-
-def test_of_a_file_with_longer_metadata_all_is_asked_for(filled, asked, monkeypatch):
-    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", 100)
-    store = Store(again(filled, at_once=False), ROWS, OWNER)
-    assert asked == {"ls": 1, "cat_file": 2 * N}
-    assert_holds(store, "c", 1)
-
-
 def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monkeypatch):
     monkeypatch.setattr(tasks, "TASK_SECONDS", 0.0)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
@@ -96,7 +74,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         asked.clear()
         run = mean_study().run(shard=(share, 2), **how)
         n_files = run.outcome.n_blocks
-        assert run.details.store.n_files == 1, (
+        assert len(run.details.store.referenced_files) == 1, (
             "a share leaves one file and opens none of other shares"
         )
         put = n_files + 2  # the one that they are gathered in, and what they took
@@ -125,24 +103,14 @@ def test_an_upload_cut_in_the_middle_leaves_nothing_that_is_seen(monkeypatch):
 
 
 # ---------------------------------------------------------------- undamaged
-def damage(files, name):
-    place = files.place / name
-    content = bytearray(place.read_bytes())
+def test_a_damaged_file_is_set_aside(filled):
+    name, *left = filled.names()
+    content = bytearray((filled.place / name).read_bytes())
     content[10] ^= 1  # in a column's values: what the file says of itself is as it was
-    write_bytes(place, bytes(content))
-
-
-def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
-    monkeypatch.setattr("simstudy.store.files.TAIL_BYTES", size_of_smallest(filled) - 1)
-    store = Store(again(filled, at_once=False), ROWS, OWNER)
-    (name,) = [
-        file.name for file in store.referenced_files if file.number == store.index.of("c")["file"]
-    ]
-    damage(filled, name)
-    said = f"its bytes are not the ones .*: {name} in counting://.* draw its blocks again"
-    with pytest.raises(StoreError, match=said):
-        store.read("c", 1)
-    assert name not in os.listdir(store.files._copies.name)
+    write_bytes(filled.place / name, bytes(content))
+    store = Store(again(filled), ROWS, OWNER)
+    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
+    assert filled.names() == left
 
 
 def test_a_file_that_has_gone_since_it_was_listed_is_passed_over(filled, monkeypatch):
@@ -151,7 +119,7 @@ def test_a_file_that_has_gone_since_it_was_listed_is_passed_over(filled, monkeyp
     monkeypatch.setattr(other, "names", lambda: [gone, *left])
     monkeypatch.setattr(other, "_sizes", dict.fromkeys([gone], 100))
     store = Store(other, ROWS, OWNER)
-    assert store.n_files == len(left)
+    assert len(store.referenced_files) == len(left)
     assert store.damaged == []
 
 

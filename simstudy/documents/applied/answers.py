@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 import simstudy
-from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.documents.applied.tables import Source
 from simstudy.errors import ConfigError
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.remote import Place, place_of
+from simstudy.places import Place, place_of, read_json, write_bytes, write_json
 from simstudy.store.files import translate_io_errors
 from simstudy.tables.table import as_csv
 

@@ -12,8 +12,8 @@ import numpy as np
 from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd
+from simstudy.places import place_of as place_of_path
 from simstudy.read_table import read_table
-from simstudy.remote import place_of as place_of_path
 
 Values = Float[np.ndarray, " row"]
 

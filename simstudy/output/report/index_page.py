@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
-from simstudy.atomic_files import write_bytes, write_json
 from simstudy.claims.verdict import NO_DATA, TOO_FEW
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
@@ -15,8 +14,8 @@ from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.manifest import EXPLORER, FIGURES, REPORT
 from simstudy.output.report.pages import MEANINGS, claim_rows, link, page, title_of
+from simstudy.places import Place, write_bytes, write_json
 from simstudy.provenance.modules import library_version
-from simstudy.remote import Place
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import MANIFEST, read_manifest
 from simstudy.validation import file_name

@@ -14,7 +14,6 @@ from urllib.parse import quote
 from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
-from simstudy.atomic_files import write_bytes
 from simstudy.claims.claim import format_allowed, format_intended, format_values, format_verdict
 from simstudy.claims.verdict import (
     DIFFERS,
@@ -32,7 +31,7 @@ from simstudy.output.findings import evidence_of, failures_of
 from simstudy.output.formatting import counted, format_run_time, format_size, format_time, number
 from simstudy.output.manifest import FIGURES, REPORT, TABLES
 from simstudy.output.protocol import headings_of
-from simstudy.remote import Place
+from simstudy.places import Place, write_bytes
 from simstudy.store.runs import INPUTS
 from simstudy.tables.summary import as_words, factor_column, format_constants, is_constant
 from simstudy.tables.table import Grid, Table, with_minus

@@ -1,18 +1,24 @@
-"""Paths of results: a local folder, or a URL that is opened with `UPath` and fsspec.
+"""Places of files: a local folder, or a URL that is opened with `UPath` and fsspec.
 
-Both fsspec and universal-pathlib are imported only if a URL is used.
+Files are written atomically: each exists completely or not at all. The libraries for URLs, fsspec
+and universal-pathlib, are imported only if a URL is used.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
 import re
+import shutil
+import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from io import BufferedRandom
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Union
 
@@ -25,6 +31,8 @@ Place = Union[Path, "UPath"]
 """A local folder or file, or one with a URL."""
 
 BEING_WRITTEN = ".writing-"  # beginning of the name of an unfinished file
+ABANDONED_SECONDS = 86_400.0  # age from which an unfinished file counts as abandoned
+CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 PUT_WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "obs"}
 """Protocols of stores in which an upload appears complete or not at all, without a rename."""
 SCHEME = r"([A-Za-z][\w+.-]+)"  # at least two letters: one is a Windows drive
@@ -195,3 +203,108 @@ def mask_secrets(text: str) -> str:
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, "***") if len(secret) > 5 else text  # not parts of words
     return without_passwords(text)
+
+
+# ---------------------------------------------------------------- atomic writes
+def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
+    """Write a file under a temporary name, sync it, and rename it.
+
+    If the process stops on the way, there is no file of that name, or the earlier one. The folder
+    is synced last, so that the new name is on disk as well.
+
+    Parameters
+    ----------
+    fill
+        Function that writes the content, which it may read again, and returns the file's name.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+    """
+    temporary = str(folder / f"{BEING_WRITTEN}{uuid.uuid4().hex}")
+    try:
+        with open(temporary, "x+b") as file:  # not tempfile: that ignores the user's umask
+            target = folder / fill(file)
+            file.flush()
+            _sync(file.fileno())
+        os.replace(temporary, target)
+        _sync_folder(folder)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def forget_unfinished(folder: Place | None) -> None:
+    """Delete unfinished files that are a day old: those of processes that were killed.
+
+    Younger ones may have a writer. Remote folders have none.
+    """
+    begun = folder.glob(f"{BEING_WRITTEN}*") if isinstance(folder, Path) else []
+    for path in begun:
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folder
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _sync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync(handle: int) -> None:
+    """Sync a file or folder, if its file system supports that."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise
+
+
+def write_bytes(path: Place, content: bytes) -> None:
+    """Write a file and create its folder if necessary; a URL gets the file in one piece."""
+
+    def fill(file: BufferedRandom) -> str:
+        file.write(content)
+        return path.name
+
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path.parent, fill)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        put_file(atomic_write(Path(folder), fill), path)
+
+
+def write_json(path: Place, content: Mapping[str, Any]) -> None:
+    """Write an object as JSON, with values of unknown types as `str`."""
+    write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
+
+
+def read_json(path: Place) -> dict[str, Any] | None:
+    """Read a JSON object; None if the file is missing, damaged or not a regular file."""
+    if isinstance(path, Path) and not path.is_file():  # reading a FIFO or device might never end
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+# ---------------------------------------------------------------- temporary folders
+class TemporaryFolder:
+    """A folder below `TMPDIR` that is deleted with its last reference, which is no mistake here.
+
+    `tempfile.TemporaryDirectory` issues a ResourceWarning then.
+    """
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="simstudy-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
