@@ -10,7 +10,7 @@ import pytest
 import simstudy
 from simstudy import Rules, Study, from_file, load, publish
 from simstudy.errors import SimstudyError, StoreError, StudyError
-from simstudy.measures import mean, variance
+from simstudy.measures import mean
 from simstudy.output.report import write_index
 from tests.support import refused
 
@@ -56,27 +56,6 @@ def test_a_name_is_refused_with_a_remedy_that_works(name, remedy):
     assert study({remedy: average}).run(50).summary["method"].tolist() == [remedy]
 
 
-def test_two_measures_of_one_name_are_refused_with_a_name_that_works():
-    with pytest.raises(StudyError, match="rename one of them with name="):
-        study(measures=[variance("b"), variance("c")])
-    both = study(measures=[variance("b"), variance("c", name="variance_c")]).run(100)
-    assert both.summary["measure"].tolist() == ["variance", "variance_c"]
-
-
-@pytest.mark.parametrize(
-    ("scenarios", "more", "said"),
-    [
-        ([1, 2], {}, "scenarios=[1, 2] is not allowed: must be a list of objects of a class with"),
-        ([Trial], {}, "is not allowed: must be a list of objects of a class"),
-        ([Trial()], {"block_size": 10**12}, "block_size=1000000000000 is not allowed: must be a"),
-    ],
-    ids=["numbers", "class", "block"],
-)
-def test_what_cannot_run_is_one_line(scenarios, more, said):
-    with refused(said):
-        Study("s", scenarios, methods={"m": average}, measures=[mean("b")], **more)
-
-
 def test_seconds_may_differ_each_time():
     """A column of computing time is declared, and then nobody is accused.
 
@@ -94,16 +73,6 @@ def test_seconds_may_differ_each_time():
 
 
 # ---------------------------------------------------------------- without measures
-def test_a_study_without_measures_is_published_with_its_replicates(tmp_path):
-    result = study(measures=[]).run(100, out=tmp_path)
-    published = publish(result)
-    page = (published.folder / "report.html").read_text(encoding="utf-8")
-    assert "The study has no measures" in page
-    assert len(load(published.folder).replicates) == 100
-    assert load(published.folder).summary.empty
-    assert write_index(tmp_path).exists()
-
-
 # ---------------------------------------------------------------- remedies that messages give
 def test_the_call_that_a_loaded_result_names_draws_the_figure(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

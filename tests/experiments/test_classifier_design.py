@@ -1,7 +1,5 @@
 """Umbrella ranks, sample sizes and the applied trial: claims, theory, refusals."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pytest
 
@@ -9,15 +7,12 @@ from experiments import umbrella_rank as umbrella
 from experiments.classifier_sample_size import study as sample_size
 from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
-from simstudy.design.plan import factors_of
-from simstudy.documents.scenarios.thresholds import Umbrella
 from simstudy.errors import DesignError
 from tests.experiments.claimed import (
     assert_as_foreseen,
     assert_holds,
     assert_rivals_fall,
     assert_undecided,
-    verdicts,
 )
 from tests.support import INLINE
 
@@ -50,23 +45,6 @@ def test_umbrella_claims_come_out_as_foreseen():
 def test_of_three_test_sets_nothing_is_said_of_the_umbrella():
     exact = {"formula of v(r)", "never below 1", "table for n = 50"}
     assert_undecided(ranks().run(3, **INLINE), exact=exact)
-
-
-@dataclass(frozen=True)
-class StrictlyAbove(Umbrella):
-    """Calls positive what is above the order statistic, and not what is at it."""
-
-    def simulate(self, streams, n_rep):
-        scores = streams("data").random((n_rep, self.n_obs))
-        n_below = (scores < 1 - self.sensitivity).sum(axis=1)[:, None]
-        return {"safe": n_below > self.ranks, "exactly": n_below == self.ranks}
-
-
-def test_claims_look_at_the_simulation_and_not_at_theory_alone():
-    right = ranks()
-    wrong = [StrictlyAbove(**factors_of(trial)) for trial in right.scenarios]
-    found = verdicts(replace(right, scenarios=wrong).run(5000, **INLINE))
-    assert found["coverage, rank 1"] == found["rank at n = 50"] == "differs"
 
 
 # ---------------------------------------------------------------- sample size

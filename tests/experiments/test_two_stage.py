@@ -44,19 +44,6 @@ def test_few_replicates_reproduce_nothing_that_is_simulated():
     assert set(few.index[few["verdict"] == "reproduced"]) == EXACT | PLAIN
 
 
-def test_the_claims_can_fail(monkeypatch):
-    """With a critical value that is too large, the claims about power and size are not kept."""
-
-    def lenient(*design: float) -> float:
-        return float(critical_value(*design)) + 0.3
-
-    monkeypatch.setattr("simstudy.documents.scenarios.two_stage.critical_value", lenient)
-    verdicts = drawn(20_000, n2=[50, 400]).claims.set_index("claim")["verdict"]
-    assert verdicts["average type-I error"] == "differs"
-    assert verdicts["empirical power"] == "differs"
-    assert verdicts["outcome table"] == "differs"
-
-
 def test_the_distance_of_two_samples_is_kolmogorovs():
     first, second = (np.sort(np.random.default_rng(seed).normal(size=40 + seed)) for seed in (1, 2))
     known = stats.ks_2samp(first, second).statistic

@@ -5,8 +5,6 @@ b ≤ a + Φ⁻¹(α) √(n/2), which is its γ with σ = 1/2. Different prompts
 binomials; the same prompts make b − a the difference of prompts gained and lost.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

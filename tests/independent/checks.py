@@ -1,7 +1,5 @@
 """What a check is: a number of our own, the committed one, and how far apart they may be."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The trial of a classifier: order statistics integrated, ranks and sample sizes enumerated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction

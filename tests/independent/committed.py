@@ -1,7 +1,5 @@
 """Numbers as they were committed: in summaries, claims, the details of claims, and tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

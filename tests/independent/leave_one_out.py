@@ -5,8 +5,6 @@ The model is y = α + (x − x̄)'β + σ ε with normal α about ȳ and β abou
 those of all observations. Given σ all is normal; σ is summed over a fine grid of its log.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache, partial
 from typing import NamedTuple

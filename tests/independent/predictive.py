@@ -4,8 +4,6 @@ Trained networks are not here: to train them anew takes hours on one core. Least
 study of the diabetes data has beside its networks, is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -5,8 +5,6 @@ resampled. What a resample's standard error would be from infinitely many inner 
 standard deviation of its losses over √n.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """All checks, computed and compared: as rows of README.md here."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Iterable, Iterator, Sequence

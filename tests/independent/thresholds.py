@@ -4,8 +4,6 @@ Scores of positive cases are N(1, 1), so t* = 1 + Φ⁻¹(0.05) has a sensitivit
 safe where it is at most t*.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache, partial

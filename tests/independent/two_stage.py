@@ -4,8 +4,6 @@ In standard errors, the first mean is off by z1 and the second by z2, so with r 
 statistic is s2 = z2 − r (z1 + k). The null is true where z1 + k < 0. Given z1, s2 is normal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache, partial

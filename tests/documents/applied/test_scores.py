@@ -1,6 +1,5 @@
 """Scores as numbers, those that can be compared, and those that cannot."""
 
-import itertools
 import math
 from decimal import Decimal
 
@@ -61,20 +60,6 @@ def test_what_cannot_be_compared_is_refused(reference, candidate, paired, said):
 )
 def test_what_only_looks_odd_is_not_refused(reference, candidate, options):
     checked(reference, candidate, **options)
-
-
-def test_by_accident_is_counted_right():
-    """The share of orders that are sorted, by trying all of them."""
-    from simstudy.documents.applied import scores as module
-
-    values = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0])
-    orders = [np.array(order) for order in itertools.permutations(values)]
-    share = np.mean([(np.diff(o) >= 0).all() or (np.diff(o) <= 0).all() for o in orders])
-    for limit, found in ((1.001 * share, True), (0.999 * share, False)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "BY_ACCIDENT", limit)
-            assert module._is_sorted(values) == found
-    assert not module._is_sorted(np.array([1.0, 3, 2]))
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,14 @@ import pytest
 from scipy import special
 
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.scenarios.regression import (
-    AXES,
-    MEASURES,
-    METHODS,
-    METRICS,
-    RegressionTrial,
-)
+from simstudy.documents.scenarios import regression
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.study import Study
 from tests.documents.scenarios.draws import streams
 from tests.documents.stats.draws import bootstrap_indices
 from tests.documents.stats.models.linear_models import plain_fits
 
-SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
+SMALL = regression.RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}
 
 
@@ -47,12 +41,12 @@ def plain_replicate(trial, spread, errors, seeds):
         first, second = (
             plain_bootstrap(loss, e, s, trial) for e, s in zip(errors, seeds, strict=True)
         )
-        for method in METHODS:
+        for method in regression.METHODS:
             scale = [x[2] / trial.k if method == "studentized" else 1.0 for x in (first, second)]
             bound = first[0] + trial.k * first[1] * scale[0]
             z = (second[0] - bound) / (second[1] * scale[1])
             yield (
-                (METHODS.index(method), METRICS.index(metric)),
+                (regression.METHODS.index(method), regression.METRICS.index(metric)),
                 {
                     "z": z,
                     "reject": z < trial.design.critical_value,
@@ -77,19 +71,6 @@ def test_a_block_is_the_plain_loop(n_inner):
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 
 
-def test_states_of_the_null_exclude_each_other():
-    block = SMALL.simulate(streams(), 50)
-    for suffix in ("", "_printed"):
-        assert (block[f"null_is_false{suffix}"] ^ block[f"null_is_true{suffix}"]).all()
-
-
-def test_data_do_not_depend_on_the_inner_standard_error():
-    closed, drawn = (replace(SMALL, n_inner=n).simulate(streams(), 5) for n in (np.inf, 20.0))
-    np.testing.assert_array_equal(closed["sd_true"], drawn["sd_true"])
-    np.testing.assert_array_equal(closed["sd_test"][:, 1], drawn["sd_test"][:, 1])  # vanilla
-    assert (closed["sd_test"][:, 0] != drawn["sd_test"][:, 0]).all()
-
-
 # ---------------------------------------------------------------- failures are data
 @dataclass(frozen=True)
 class Broken(LinearModel):
@@ -104,8 +85,10 @@ class Broken(LinearModel):
 
 
 def run_with(value: float, n_rep: int = 4):
-    scenario = RegressionTrial(n_test=30, model=Broken(with_error=value))
-    return Study("broken", [scenario], MEASURES, axes=AXES, block_size=n_rep).run(n_rep)
+    scenario = regression.RegressionTrial(n_test=30, model=Broken(with_error=value))
+    return Study(
+        "broken", [scenario], regression.MEASURES, axes=regression.AXES, block_size=n_rep
+    ).run(n_rep)
 
 
 @pytest.mark.parametrize(

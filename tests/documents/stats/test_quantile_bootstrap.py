@@ -136,21 +136,6 @@ def test_bounds_are_archs_on_the_same_resamples():
             assert ours[name][0] == pytest.approx(interval[0, 0], abs=1e-10)
 
 
-def test_mid_rank_bca_is_scipys_on_the_same_resamples():
-    for sample in samples("continuous", 3, 50):
-        theirs = stats.bootstrap(
-            (sample,),
-            lambda x, axis: np.quantile(x, Q, axis=axis),
-            n_resamples=500,
-            confidence_level=1 - ALPHA,
-            alternative="greater",
-            method="BCa",
-            rng=np.random.default_rng(1),
-        )
-        ours = bounds_of(sample, theirs.bootstrap_distribution[None])["bca mid"][0]
-        assert ours == pytest.approx(theirs.confidence_interval[0], abs=1e-10)
-
-
 @pytest.mark.parametrize("kind", ["continuous", "tied"])
 @pytest.mark.parametrize(("n_obs", "q"), [(2, 0.3), (21, 0.05), (50, Q), (50, 0.5), (31, 0.93)])
 def test_exact_bounds_are_their_formulas_over_all_pairs(kind, n_obs, q):
