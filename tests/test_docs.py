@@ -20,7 +20,6 @@ from writing.pages import Page, pages
 from writing.refusals import PageError
 from writing.results import Claim, Row, Rows, Study
 from writing.scoreboard import counted, entry, misprints, tally
-from writing.sources import code_lines
 
 ROOT = Path(__file__).parents[1]
 INDEX = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
@@ -77,13 +76,6 @@ def test_every_link_and_figure_of_a_page_leads_somewhere(page):
         linked = (page.parent / path).resolve() if path else page
         assert linked.exists(), target
         assert not anchor or anchor in anchors(linked), target
-
-
-def test_every_document_shows_figures_in_words_too():
-    for page in DOCUMENTS:
-        figures = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text())
-        assert figures, page.name
-        assert all(len(text.split()) > 4 for text, _ in figures), page.name
 
 
 # ---------------------------------------------------------------- numbers
@@ -334,16 +326,6 @@ def test_a_verdict_that_turned_stops_its_page_and_an_open_one_does_not(trial):
 
 # ---------------------------------------------------------------- the command
 PAGE = "Power is {{ study('trial').row('power', method='a', n_test=50) | percent(1) }}.\n"
-
-
-def test_lines_of_code_leave_out_blanks_comments_and_docstrings(tmp_path):
-    text = '"""Two\nlines."""\n\nX = """a text\nis code"""  # and its comment is none\n\n'
-    text += 'def half(x):\n    """Half."""\n    # why\n    return (\n        x / 2\n    )\n'
-    (tmp_path / "code.py").write_text(text, encoding="utf-8")
-    assert code_lines(tmp_path, "code.py") == 6
-    assert code_lines(tmp_path, "code.py", "half") == 4
-    with pytest.raises(PageError, match="no function 'third'"):
-        code_lines(tmp_path, "code.py", "third")
 
 
 def test_the_command_writes_pages_and_regions_and_then_finds_nothing_to_do(tmp_path, capsys):

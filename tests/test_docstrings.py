@@ -168,7 +168,6 @@ def test_a_docstring_without_its_sections_is_found():
     assert missing(half) == ["Returns", "parameter name", "Raises"]
 
 
-# ---------------------------------------------------------------- examples
 CORE = [
     *(name for name in simstudy.__all__ if inspect.isfunction(getattr(simstudy, name))),
     *(f"Result.{name}" for name in ("row", "select", "values", "contrast")),

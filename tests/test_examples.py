@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import special
 from statsmodels.duration.hazard_regression import PHReg
 
 from experiments.classics.survival_models import cox as classic_cox
@@ -83,7 +83,6 @@ def test_every_example_is_in_the_list_with_what_it_needs():
         assert f"]({path.name})" in listed, path.name
 
 
-# ---------------------------------------------------------------- survival
 @pytest.fixture
 def patients(example):
     module = example("survival")
@@ -125,28 +124,6 @@ def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients)
     assert np.isnan(ours["estimate"]).all()
 
 
-def test_the_weibull_model_maximises_its_likelihood(patients):
-    """Against a search over all three parameters, and the curvature that it ends at."""
-    module, data = patients
-    ours = module.weibull(**data)
-    time, died, treated = (data[name][0] for name in ("time", "died", "treated"))
-
-    def minus_log_likelihood(at):
-        log_rate = at[0] + at[1] * treated
-        log_hazard = log_rate + at[2] + np.expm1(at[2]) * np.log(time)
-        return (np.exp(log_rate) * time ** np.exp(at[2])).sum() - (died * log_hazard).sum()
-
-    found = optimize.minimize(minus_log_likelihood, [-2.0, 0.0, 0.0], method="BFGS", tol=1e-8)
-    assert ours["estimate"][0] == pytest.approx(found.x[1], abs=1e-4)
-    steps = 1e-3 * np.eye(3)
-    ends = [
-        [found.x + p * i + q * j for p in (1, -1) for q in (1, -1)] for i in steps for j in steps
-    ]
-    curved = np.array([[minus_log_likelihood(at) for at in four] for four in ends])
-    information = (curved @ [1, -1, -1, 1]).reshape(3, 3) / 4e-6
-    assert ours["se"][0] == pytest.approx(np.sqrt(np.linalg.inv(information)[1, 1]), rel=1e-3)
-
-
 def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
     """Its limit is the log ratio of deaths per year at risk; that of the others is the truth."""
     module = example("survival")
@@ -162,7 +139,6 @@ def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
     assert_caught(found.loc["Weibull", "estimate"], bias, sd)
 
 
-# ---------------------------------------------------------------- the others
 def test_the_lasso_is_scored_by_the_risk_of_a_new_prediction(example):
     module = example("lasso")
     scenario = module.Sparse(correlation=0.7, n_feature=30)

@@ -71,14 +71,6 @@ def test_packages_start_without_what_only_some_runs_need():
     assert printed_by(first_to_import(modules, NOTHING_TO_DO_NEEDS_NO)) == ""
 
 
-def test_a_study_is_built_without_what_only_some_runs_need():
-    code = "".join(
-        f"from experiments.{name} import Config, study; study(Config()); "
-        for name in ("two_stage.study", "bootstrap_se", "umbrella_rank")
-    )
-    assert imported_by(code.rstrip("; "), NOTHING_TO_DO_NEEDS_NO) == []
-
-
 def test_a_run_with_nothing_to_do_imports_nothing_heavy(tmp_path):
     arguments = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_rep=10",
                  "progress=false", "figures=false", "report=false", "backend=inline"]  # fmt: skip

@@ -42,13 +42,3 @@ def test_every_study_of_a_document_is_in_the_scope_of_one():
     titles = [reference["title"] for reference in CITATION["references"]]
     assert [title for title in titles if title not in COUNTS] == []
     assert len(titles) == 5
-
-
-def test_contributing_names_the_test_command_and_extras_that_there_are():
-    page = (ROOT / "CONTRIBUTING.md").read_text()
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    assert "python -m pytest" in page
-    assert "pip install -e '.[test]'" in page
-    assert set(re.findall(r"pip install -e '\.\[(\w+)\]'", page)) <= set(extras)

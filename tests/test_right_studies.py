@@ -36,7 +36,6 @@ def study(methods=None, measures=(MEAN,), **more):
     return Study("trial", [Trial()], list(measures), methods=methods, **more)
 
 
-# ---------------------------------------------------------------- methods and measures
 def test_options_that_nothing_fills_are_left_empty():
     def wrapped(x, **options):
         return {"b": x.mean() + len(options)}
@@ -72,8 +71,6 @@ def test_seconds_may_differ_each_time():
     assert not [text for text in declared if "seconds" in text]
 
 
-# ---------------------------------------------------------------- without measures
-# ---------------------------------------------------------------- remedies that messages give
 def test_the_call_that_a_loaded_result_names_draws_the_figure(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
@@ -94,7 +91,6 @@ def test_the_call_that_a_loaded_result_names_draws_the_figure(tmp_path, monkeypa
         assert (result.outcome.n_blocks, len(result.replicates)) == (0, n_rep)
 
 
-# ---------------------------------------------------------------- tables of others
 TABLE = "rep,method,b\n" + "".join(f"{i},m,{i % 7}\n" for i in range(30))
 ROLES = {"estimate": "b", "truth": 0.0, "method": "method", "rep": "rep"}
 
@@ -116,13 +112,6 @@ def test_a_comment_in_a_table_becomes_no_row(text, tmp_path):
     assert simstudy.from_frame(table, **ROLES).row("bias")["n_rep"] == 30
 
 
-def test_a_mark_within_a_cell_is_no_comment(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text(TABLE.replace(",m,", ",#1,"))
-    assert from_file(path, **ROLES).row("bias", method="#1")["n_rep"] == 30
-
-
-# ---------------------------------------------------------------- a manifest of a stranger
 @pytest.mark.parametrize(
     "change",
     [

@@ -17,7 +17,7 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.scenario_id import identity
 from tests.factories import PRICE_TABLE, Resampled, price_study
 from tests.guarantees.content import content
-from tests.support import ROOT, on
+from tests.support import on
 
 PRICES = pd.DataFrame(PRICE_TABLE)
 WORKERS = [on("inline", 1), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
@@ -47,7 +47,6 @@ def at_rest(monkeypatch):
     return hashed
 
 
-# ---------------------------------------------------------------- the part
 def test_a_file_is_named_by_its_bytes(csv, tmp_path):
     part = Data.file(csv)
     assert part.sha256 == hashlib.sha256(csv.read_bytes()).hexdigest()
@@ -61,14 +60,6 @@ def test_a_file_is_named_by_its_bytes(csv, tmp_path):
     elsewhere.write_text("price\n1\n")
     assert Data.file(elsewhere) != part
     assert part != "prices"
-
-
-def test_a_relative_path_is_one_in_the_folder_where_the_part_was_made(csv, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    part = Data.file("prices.csv")
-    monkeypatch.chdir(ROOT)
-    assert part.read_frame().equals(PRICES)
-    assert part.path == csv
 
 
 def test_scenarios_are_told_apart_by_content_and_shown_by_name(csv):
@@ -111,15 +102,6 @@ def test_options_are_passed_on_and_kept_apart(csv):
     assert part.read_frame(dtype={"price": np.float32})["price"].dtype == np.float32
     with pytest.raises(AttributeError, match="TextFileReader"):
         part.read_frame(chunksize=2)
-
-
-def test_arrays_in_numpys_own_format(tmp_path):
-    values = np.arange(6.0).reshape(2, 3)
-    np.save(tmp_path / "x.npy", values)
-    found = Data.file(tmp_path / "x.npy").read_array()
-    np.testing.assert_array_equal(found, values)
-    with pytest.raises(ValueError, match="read-only"):
-        found[0] = 1
 
 
 FRAME, ARRAY = Data.from_frame(PRICES, name="p"), Data.from_array(np.zeros(2), name="x")
@@ -182,7 +164,6 @@ def test_sums_add_up_in_one_order_whatever_the_layout_was():
     assert first.source.strides == other.source.strides
 
 
-# ---------------------------------------------------------------- checks
 @pytest.mark.parametrize(
     "read", [Data.check, lambda x: x.read_frame(), lambda x: x.bytes(), lambda x: x.path]
 )
@@ -197,15 +178,6 @@ def test_a_file_that_has_changed_is_refused(read, csv):
         f"#{now[:6]}. Its results would mix two versions of the data. Put the old content back, or "
         "start the program again, which makes a new part of the new content."
     )
-
-
-def test_what_was_read_before_the_change_is_still_what_was_named(csv):
-    part = Data.file(csv)
-    part.read_frame()
-    csv.write_text("price\n1\n")
-    assert part.read_frame().equals(PRICES)
-    with pytest.raises(StudyError, match="has changed"):
-        part.check()
 
 
 def test_a_change_behind_the_back_of_size_and_time_is_seen(csv, at_rest):
@@ -273,7 +245,6 @@ def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, m
     assert array.read_array().shape == (3,)
 
 
-# ---------------------------------------------------------------- in a study
 @pytest.mark.parametrize("workers", WORKERS, ids=["inline", "loky"])
 @pytest.mark.parametrize("made", [Data.file, lambda _: FRAME], ids=["file", "frame"])
 def test_data_work_in_workers(made, workers, csv):

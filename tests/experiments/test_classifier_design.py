@@ -7,7 +7,6 @@ from experiments import umbrella_rank as umbrella
 from experiments.classifier_sample_size import study as sample_size
 from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
-from simstudy.errors import DesignError
 from tests.experiments.claimed import (
     assert_as_foreseen,
     assert_holds,
@@ -19,7 +18,6 @@ from tests.support import INLINE
 pytestmark = pytest.mark.slow
 
 
-# ---------------------------------------------------------------- the umbrella
 def ranks():
     """The sizes of which something is claimed, and those of its rivals."""
     return umbrella.study(umbrella.Config(n_obs=[50, 60, 175, 200]))
@@ -47,7 +45,6 @@ def test_of_three_test_sets_nothing_is_said_of_the_umbrella():
     assert_undecided(ranks().run(3, **INLINE), exact=exact)
 
 
-# ---------------------------------------------------------------- sample size
 @pytest.fixture(scope="module")
 def sizes():
     return sample_size.study(sample_size.Config()).run(n_rep=5000)
@@ -86,7 +83,6 @@ def test_of_three_trials_nothing_is_said_of_their_power():
     assert_undecided(result, exact=exact)
 
 
-# ---------------------------------------------------------------- the applied example
 @pytest.fixture(scope="module")
 def example():
     return applied.study(applied.Config()).run(40_000, **INLINE)
@@ -108,8 +104,3 @@ def test_the_examples_table_is_the_documents_beside_ours(example):
     assert said.index.tolist() == ["BCa, ties left out"]
     row = example.row("power", method="bca strict", n_boot=1000)
     assert said["power"].tolist() == [row["estimate"]]
-
-
-def test_an_example_whose_null_is_true_is_refused():
-    with pytest.raises(DesignError, match="puts the null outside"):
-        applied.study(applied.Config(null_sensitivity=0.95))

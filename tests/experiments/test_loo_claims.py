@@ -15,7 +15,6 @@ from experiments.loo_r2.study import study as comparison
 from simstudy.errors import TooFewReplicatesError
 
 
-# ---------------------------------------------------------------- criteria
 @pytest.mark.parametrize("points", [0.005, 0.01, 0.05])
 def test_a_difference_of_a_standard_error_is_what_its_interval_loses(points):
     covers = 1 - 2 * stats.norm.sf(1.959963984540054 * (1 - moves_coverage(points)))

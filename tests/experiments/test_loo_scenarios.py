@@ -114,7 +114,6 @@ def test_coefficients_of_equal_size_are_those_of_the_linear_model():
     assert len(np.unique(drawn.coefficients)) == 20
 
 
-# ---------------------------------------------------------------- importance sampling
 def test_importance_sampling_is_beside_the_exact_answer():
     scenario = ImportanceSampling(n_obs=30, n_feature=2, n_draw=2000)
     found = scenario.simulate(streams(), 4)

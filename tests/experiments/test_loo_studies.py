@@ -1,14 +1,11 @@
 """Leave-one-out studies: claims as foreseen at reduced size, figures from what is stored."""
 
-import numpy as np
 import pytest
 
 from experiments.loo_calibration.study import Config as CalibrationConfig
 from experiments.loo_calibration.study import study as calibration
 from experiments.loo_importance.study import Config as ImportanceConfig
 from experiments.loo_importance.study import study as importance
-from experiments.loo_r2.cells import TAYLOR, standard_errors, values
-from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from experiments.loo_r2.tables import TERMS
 
@@ -54,23 +51,6 @@ def test_claims_come_out_as_foreseen(small):
     assert {"large n", "low n, dispersion"} <= fell(small.claims)
 
 
-def test_standard_errors_have_a_row_for_each_data_set(small):
-    parts = [ordinary(small), few_observations(small), many_features(small)]
-    assert sum(map(len, parts)) == len(small.plan.scenarios)
-    drawn = standard_errors(small, parts[0], form="r2_variance")
-    assert len(drawn) == 30 * len(parts[0])
-    first = values(small, parts[0][0], "std_error", utility=TAYLOR, method="taylor")
-    np.testing.assert_array_equal(drawn["taylor"][:30], first)
-
-
-def test_a_run_without_their_scenarios_has_no_figure_and_no_claim():
-    result = study(Config(n_obs=[100], low_n=[200], high_p=[1], n_draw=50)).run(n_rep=10)
-    with pytest.raises(LookupError, match="a scenario of this figure"):
-        result.figure("simres_low_n")
-    said = result.claims.set_index("claim")["verdict"]
-    assert set(said[["low n", "high p", "overfitted, p = 50"]]) == {"no data"}
-
-
 @pytest.fixture(scope="module")
 def calibrated():
     config = CalibrationConfig(
@@ -99,13 +79,3 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     printed = {claim.name: claim for claim in result.details.claimed}[OVERFITTED]
     assert printed.verdict(printed.reproduce(result)) == "reproduced"
     assert "overfitted, p = 100, importance sampling" in fell(result.claims)
-
-
-def test_the_table_of_errors_has_a_row_per_cell_in_the_order_of_n(calibrated):
-    table = calibrated.table("relative_errors")
-    frame = table.frame
-    assert list(zip(frame["n"], frame["p"], strict=True)) == [(5, 5), (50, 50), (50, 100), (100, 5)]
-    errors = frame.filter(like="_mcse").to_numpy()
-    assert errors.shape == (4, 4)
-    assert (errors[~np.isnan(errors)] > 0).all()
-    assert "Rows with n = 50 have the wide prior." in " ".join(table.notes)

@@ -80,7 +80,6 @@ def test_two_models_of_one_name_are_refused():
     )
 
 
-# ---------------------------------------------------------------- claims
 SHARES = ("null_is_false", "power", "type_1_error")
 LINEAR = study(LINE).scenarios[0]
 

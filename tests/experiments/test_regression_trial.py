@@ -13,7 +13,6 @@ def small():
     return study(Config()).run(n_rep=400)
 
 
-# ---------------------------------------------------------------- claims and figures
 SHARP = [
     "prospective sample",
     "risk without intercept",

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.slow
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
 
 
-# ---------------------------------------------------------------- the study
 def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
     sizes = {**FAST, "n_test": [20, 30]}
     result = study(Config(**sizes, models=["least_squares"], metrics=["mae"])).run(n_rep=20)

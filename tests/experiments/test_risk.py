@@ -37,7 +37,6 @@ def test_the_bias_of_the_printed_risk_is_known():
     assert_caught(mean, 5.0 / 100, sd / np.sqrt(n_rep))  # the features' means forgotten
 
 
-# ---------------------------------------------------------------- the bootstrap
 def test_a_block_of_bootstraps_is_the_plain_loop():
     scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
     found = scenario.simulate(streams(), n_rep)

@@ -158,7 +158,6 @@ def test_adoption_after_a_sweep_takes_no_block_of_another_option(held, project, 
     assert "(8 blocks drawn now" in told.out
 
 
-# ---------------------------------------------------------------- shares
 EDITED = LEVELS.replace("ndtri(1 - alpha)", "ndtri(1-2*alpha)")
 SHARED = ["experiment=levels", "figures=false", "report=false", "backend=inline"]
 

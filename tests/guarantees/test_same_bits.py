@@ -156,7 +156,6 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
     assert_same_result(joined, reference)
 
 
-# ---------------------------------------------------------------- another design, the same numbers
 def toy_run(out: Path, n_obs, n_rep: int = 220):
     return mean_study(n_obs).run(n_rep, seed=3, out=out, backend="inline", n_jobs=1)
 
@@ -235,7 +234,6 @@ def test_replicates_added(tmp_path):
     pd.testing.assert_frame_equal(again.summary, short.summary, check_exact=True)
 
 
-# ---------------------------------------------------------------- nothing but the numbers
 def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks.TaskSizes, "n_blocks", lambda *_: 1)
     here = run(name, tmp_path / "here")
@@ -261,7 +259,6 @@ def test_files_carry_only_what_they_hold(reference):
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
 
 
-# ---------------------------------------------------------------- another processor
 OTHER_PROCESSOR = """
 import json
 from tests.guarantees.test_same_bits import numbers_of_blocks

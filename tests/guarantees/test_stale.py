@@ -150,15 +150,6 @@ def test_the_line_says_how_much_work_no_longer_counts(
     assert said in note
 
 
-def test_what_no_number_depends_on_may_change(written, first, tmp_path):
-    """`test_everyday.py` has more of it."""
-    written.edit("stale_trial", '{"mean_x": 0.0}', '{"mean_x": 1.0}')
-    again = written.study().run(50, out=tmp_path / "out", **INLINE)
-    assert again.outcome.n_blocks == 0
-    assert content(again) == content(first)
-    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
-
-
 SETTINGS = {
     "block size": ({"block_size": 25}, {}),
     "seed": ({}, {"seed": 2}),

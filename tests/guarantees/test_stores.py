@@ -71,7 +71,6 @@ def assert_same(out, folder, *, but=("manifest.json",)):
         assert ours[name] == content or name.endswith(but), name
 
 
-# ---------------------------------------------------------------- the same bytes
 def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(out, tmp_path):
     study = standing.study(figures=standing.SOUND)
     for n_rep in (50, 100):
@@ -107,7 +106,6 @@ def test_derived_columns_are_kept_beside_the_blocks(out, tmp_path):
     assert_same(out, tmp_path)
 
 
-# ---------------------------------------------------------------- whatever stops a run
 def test_two_shards_at_once_one_of_them_killed_end_as_one_quiet_run(out, tmp_path):
     n_rep = 600
     server = Server()
@@ -179,7 +177,6 @@ def test_another_seed_shares_the_store_and_another_study_is_refused(out):
         mean_study().run(50, out=out, **INLINE)
 
 
-# ---------------------------------------------------------------- what a store refuses
 def test_a_bucket_that_is_not_there_is_one_line(kind):
     with pytest.raises(UnreachableError, match=rf"{kind}://nowhere/.* Make the bucket first"):
         mean_study().run(50, out=f"{kind}://nowhere/a", **INLINE)
@@ -201,7 +198,6 @@ def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
         assert not [secret for secret in emulators.SECRETS[kind] if secret.encode() in content]
 
 
-# ---------------------------------------------------------------- the command line
 def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false"]
     assert main(asked) == 0

@@ -23,7 +23,6 @@ LABEL, SCORE = cases(50, 60)
 NEW = cases(210, 300)
 
 
-# ---------------------------------------------------------------- the document
 def test_the_documents_example():
     """184 by the formula has power 78.8%; 80% is first reached, and never lost, by exact tests."""
     plan = plan_classifier_trial(LABEL, SCORE, sensitivity=0.95, margin=0.05, confidence=0.8)

@@ -37,7 +37,6 @@ def test_a_file_is_checked_as_its_numbers_are(file):
     assert check.source.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-# ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
 APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
 
@@ -86,7 +85,6 @@ def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):
         read(tmp_path, *ROWS, *extra, **settings)
 
 
-# ---------------------------------------------------------------- tasks
 TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0.05\n"
 
 
@@ -105,7 +103,6 @@ def test_a_row_is_of_a_file_is_named(tmp_path):
         answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
 
 
-# ---------------------------------------------------------------- answers as files
 SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
 TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 

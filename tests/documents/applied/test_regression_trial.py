@@ -1,6 +1,5 @@
 """The trial of a user's regression model, against the document, loops, and its law."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,6 @@ NEW_Y = RNG.normal(50, 10, 399)
 NEW = NEW_Y, NEW_Y + RNG.normal(0, 4, 399)
 
 
-# ---------------------------------------------------------------- the document
 def test_the_documents_example():
     """Power 80%, level 5%, k = 1.5 and 150 test cases take 399 prospective ones."""
     plan = plan_regression_trial(Y, PREDICTION, metric="mse", k=1.5, alpha=0.05, power=0.8)
@@ -75,7 +73,6 @@ def test_where_more_is_better_the_bound_lies_below():
     assert "the r2 is above" in repr(plan)
 
 
-# ---------------------------------------------------------------- groups
 def test_copies_of_a_case_in_one_group_add_nothing():
     rows = np.repeat(np.arange(150), 4)
     alone = plan_regression_trial(Y, PREDICTION, metric="rmse")
@@ -95,7 +92,6 @@ def test_many_rows_are_merged_without_changing_the_error():
     assert plan.vanilla_std_error == pytest.approx(error.std() / np.sqrt(50_000), rel=0.08)
 
 
-# ---------------------------------------------------------------- plans as files, and their test
 def test_a_plan_is_read_as_it_was_written(tmp_path):
     plan = plan_regression_trial(Y, PREDICTION)
     written = plan.write(str(tmp_path / "plan.json"))
@@ -134,15 +130,6 @@ def test_a_plan_is_not_tested_with_its_own_cases():
         judge_regression_trial(plan, Y, PREDICTION)
 
 
-def test_a_plan_of_another_format_names_its_version(tmp_path):
-    path = tmp_path / "plan.json"
-    content = plan_regression_trial(Y, PREDICTION).content()
-    path.write_text(json.dumps(content | {"format": 0, "simstudy": "0.0.1"}))
-    with pytest.raises(ConfigError, match=r"written by simstudy 0\.0\.1 in a format that"):
-        RegressionPlan.read(str(path))
-
-
-# ---------------------------------------------------------------- a plan, simulated
 def test_a_simulated_plan_keeps_its_promises():
     plan = plan_regression_trial(Y, PREDICTION, simulate=True, n_rep=200, n_boot=1000)
     rates = {name: (estimate, mcse) for name, estimate, mcse in plan.simulated}
@@ -157,7 +144,6 @@ def test_a_simulated_plan_keeps_its_promises():
     assert "of the simulated trials" in repr(plan)
 
 
-# ---------------------------------------------------------------- what is refused
 @pytest.mark.parametrize(
     ("y", "prediction", "given", "said"),
     [

@@ -1,12 +1,6 @@
 """Reports as people read them."""
 
-import math
-
-import numpy as np
-import pandas as pd
-
 from simstudy.documents.applied import accuracy_check
-from simstudy.documents.applied.thresholds import TaskTable
 
 
 def test_what_there_is_not_is_said():
@@ -18,22 +12,7 @@ def test_what_there_is_not_is_said():
     assert "nan" not in none + alike
 
 
-def test_numbers_by_the_normal_formula_are_about_so_many():
-    check = accuracy_check([1, 0] * 50, [0, 1, 1, 0] * 25, theta=0.001)
-    assert f"needed        about {check.n_needed:,} prompts, to fail a cand" in repr(check)
-
-
 def test_where_lower_is_better_the_threshold_is_above():
     check = accuracy_check([7.0, 8, 9, 6], [7.5, 8.1, 9.3, 6.1], metric="perplexity")
     assert "a candidate there or above fails" in repr(check)
     assert "lower is better" in repr(check)
-
-
-def test_a_table_leaves_out_columns_in_which_nothing_stands():
-    table = pd.DataFrame(
-        {
-            "task": ["a", "b"], "metric": ["", ""], "n": pd.array([5, None], dtype="Int64"),
-            "flag": np.array([True, False]), "gamma": [math.nan, math.nan],
-        }
-    )  # fmt: skip
-    assert TaskTable(table).text.split() == ["task", "n", "flag", "a", "5", "true", "b", "false"]

@@ -96,7 +96,6 @@ def test_a_constant_column_has_no_correlation():
     assert math.isnan(Scores(np.ones(3), np.array([1.0, 2, 3]), paired=True).correlation)
 
 
-# ---------------------------------------------------------------- cells as numbers
 @pytest.mark.parametrize(
     "values",
     [

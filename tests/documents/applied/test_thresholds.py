@@ -115,7 +115,6 @@ def test_one_task_may_have_two_metrics():
     assert len(threshold_table(frame)) == 2
 
 
-# ---------------------------------------------------------------- what follows for one task
 PHI = NormalDist()
 ALPHA, BETA, SIGMA, N, RHO = 0.05, 0.2, 50.0, 512, 0.6
 SE = SIGMA * math.sqrt(2 * (1 - RHO) / N)

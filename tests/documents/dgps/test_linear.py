@@ -28,7 +28,6 @@ def truth(model: LinearModel, n_rep: int = 1) -> np.ndarray:
     return model.draw_coefficients(rng_at(3), n_rep)
 
 
-# ---------------------------------------------------------------- theory
 @pytest.mark.parametrize("mean", [-3.0, 0.0, 0.4])
 def test_folded_normal_mean_is_its_integral(mean):
     with mpmath.workdps(20):
@@ -73,7 +72,6 @@ def test_models_without_a_known_law_refuse_its_use(about):
         model.draw_fit(rng_at(), 2, 10)
 
 
-# ---------------------------------------------------------------- draws
 def errors_from_features(coefficients, fit, n_obs):
     features, y, _ = PLAIN.draw(rng_at(6), 1, n_obs, coefficients)
     return y - fit.predict(features)

@@ -20,7 +20,6 @@ ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
 
 
-# ---------------------------------------------------------------- what each test decides
 def z_test(reference: np.ndarray, check: np.ndarray, n: int, sigma: float) -> np.ndarray:
     return (check - reference) / n <= Z * sigma * np.sqrt(2 / n)
 
@@ -63,9 +62,6 @@ def test_every_test_decides_on_its_own_counts(trial):
     assert set(plain) == set(METHODS)
     for test, decided in plain.items():
         np.testing.assert_array_equal(found["reject"][:, METHODS.index(test)], decided, test)
-
-
-# ---------------------------------------------------------------- what is drawn
 
 
 TRIALS = [
@@ -115,7 +111,6 @@ def test_with_one_reference_only_the_check_varies():
     assert trial.exact()["empirical_se"] == pytest.approx(np.sqrt(0.21 / 40))
 
 
-# ---------------------------------------------------------------- effects and refusals
 def test_the_effect_is_in_units_of_the_documents():
     trial = AccuracyCheck(n=128, accuracy=0.8, effect=2)
     theta = -(stats.norm.ppf(0.05) + stats.norm.ppf(0.2)) * np.sqrt(2 * 0.25 / 128)

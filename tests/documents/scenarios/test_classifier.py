@@ -15,7 +15,6 @@ def document_p_value(s_hat, n, l):  # noqa: E741
     return 1 - stats.norm.cdf((s_hat - l) / np.sqrt(l * (1 - l) / n))
 
 
-# ---------------------------------------------------------------- counts of positives
 @pytest.mark.parametrize(("k", "b"), [(0.95, 0.05), (0.85, 0.03)])
 def test_a_block_of_trials_is_the_documents_loop(k, b):
     trial = trials.Trial(k, b)
@@ -25,7 +24,6 @@ def test_a_block_of_trials_is_the_documents_loop(k, b):
     np.testing.assert_array_equal(found, plain)
 
 
-# ---------------------------------------------------------------- the applied example
 @pytest.mark.parametrize("n_boot", [0, 50])
 def test_a_block_of_the_example_is_the_documents_loop(n_boot):
     applied, n_rep = trials.AppliedTrial(n_boot=n_boot), 20
@@ -45,7 +43,6 @@ def test_a_block_of_the_example_is_the_documents_loop(n_boot):
             assert found["power_given_threshold"][i, place] == pytest.approx(power, abs=1e-12)
 
 
-# ---------------------------------------------------------------- thresholds set on test sets
 def test_a_block_of_thresholds_is_the_documents_loop():
     scenario, n_rep = trials.Threshold(), 20
     found = scenario.simulate(streams(), n_rep)
@@ -91,7 +88,6 @@ def test_test_sets_are_described_where_bootstraps_are_exact():
     assert not set(about) & set(trials.Threshold(n_boot=50).simulate(streams(), n_rep))
 
 
-# ---------------------------------------------------------------- ranks as thresholds
 def document_rank(n, k, j):
     """As published, with whole numbers in place of a data frame."""
     pdf = np.array([math.comb(n, r) * ((1 - k) ** r) * (k ** (n - r)) for r in range(n + 1)])
@@ -111,13 +107,6 @@ def test_a_block_of_ranks_is_the_documents_loop(n_obs):
         exactly = [np.sum(scores < 1 - 0.95) == r for r in umbrella.ranks]
         np.testing.assert_array_equal(found["safe"][i], safe)
         np.testing.assert_array_equal(found["exactly"][i], exactly)
-
-
-def test_infeasible_ranks_are_safe_because_nobody_is_missed():
-    umbrella = trials.Umbrella(20)
-    assert umbrella.ranks[0] == 0
-    assert umbrella.simulate(streams(), 10)["safe"][:, 0].all()
-    assert umbrella.exact()["coverage"][0] == 1
 
 
 def test_thresholds_do_not_depend_on_the_order_of_a_test_set():

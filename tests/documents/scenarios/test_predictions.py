@@ -108,7 +108,6 @@ def test_an_observation_that_all_samples_hold_has_no_error():
     assert np.isnan(module.residual_sd(y, said, np.array([[0, 1], [0, 1]])))
 
 
-# ---------------------------------------------------------------- what is drawn
 def test_a_table_is_split_without_repeating_a_row():
     table = np.arange(30.0).reshape(10, 3)
     drawn = module.TableRows(Data.from_array(table, name="t")).sample(
@@ -132,7 +131,6 @@ def test_a_data_set_is_named_by_what_it_holds():
     assert f"TableRows(data=Data(#{part.sha256[:16]}))" in named
 
 
-# ---------------------------------------------------------------- controls
 def test_the_truth_has_the_law_of_the_responses():
     found, data = asked(module.Truth(2)), TRIAL.draw(streams(), N_REP)
     mean = TRIAL.source.mean_of(data["features"][:, 30:])

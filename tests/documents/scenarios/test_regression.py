@@ -18,7 +18,6 @@ SMALL = regression.RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw
 LOSSES = {"mse": np.square, "mae": np.abs}
 
 
-# ---------------------------------------------------------------- the document's loop
 def plain_bootstrap(loss, errors, seeds, trial):
     """Variance of the resampled means and studentized quantile, resample by resample."""
     value, n_obs = loss(errors).mean(), len(errors)
@@ -71,7 +70,6 @@ def test_a_block_is_the_plain_loop(n_inner):
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 
 
-# ---------------------------------------------------------------- failures are data
 @dataclass(frozen=True)
 class Broken(LinearModel):
     """Errors that leave a bootstrap without an answer, in the second replicate of each block."""

@@ -36,7 +36,6 @@ def test_a_block_is_the_plain_loop():
         np.testing.assert_allclose(block[name], column, rtol=1e-10, err_msg=name)
 
 
-# ---------------------------------------------------------------- theory
 N_REP = 3 * replicates_to_catch(0.02, sd=0.5, comparisons=2)  # of which 31% have a true null
 
 

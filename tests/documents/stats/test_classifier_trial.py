@@ -91,7 +91,6 @@ def test_sample_sizes_are_those_of_every_n(rule, k, margin):
     assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
 
 
-# ---------------------------------------------------------------- ties
 def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
     cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100, 3)]
     missed = [

@@ -47,7 +47,6 @@ def test_lists_are_apart_and_a_missing_value_costs_its_own(name):
     assert np.flatnonzero(np.isnan(ESTIMATORS[name](p))).tolist() == [1]
 
 
-# ---------------------------------------------------------------- convex decreasing density
 def likeliest(p: np.ndarray) -> np.ndarray:
     """Weights of the mixture, by least squares with weights of 0 or more (Wang 2007).
 
@@ -83,7 +82,6 @@ def test_convex_density_is_the_likeliest(row, monkeypatch):
     assert compatible.langaas(p) == pytest.approx(weights[0], abs=np.sqrt(2 * near * len(p)))
 
 
-# ---------------------------------------------------------------- combined p-values
 MP = mpmath.mp.clone()
 MP.dps = 60
 
@@ -132,7 +130,6 @@ def test_one_p_value_is_itself_a_zero_gives_zero_and_a_missing_one_nothing(combi
     assert np.isnan(combine(np.array([[-1.0, np.nan], [-1.0, -2.0]]))).tolist() == [True, False]
 
 
-# ---------------------------------------------------------------- exact means
 HARMONIC = np.cumsum(1 / np.arange(1, 169))
 
 

@@ -80,7 +80,6 @@ def test_a_network_is_the_same_alone_and_among_others():
         np.testing.assert_array_equal(trained(features, y, *own)[0], together[at])
 
 
-# ---------------------------------------------------------------- ensembles
 def predicted(features, y, rows, epochs=(4,)):
     return training.ensemble_predictions(
         NETWORK, training.Training(epochs, batch_size=10), features, y, rows,
@@ -131,7 +130,6 @@ def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
     assert sizes.max() <= max(batch_size, 3)  # two batches of 2 cannot hold 5
 
 
-# ---------------------------------------------------------------- on other processors
 SHOWN = """
 from tests.documents.stats.test_networks import long_training
 print(*long_training())

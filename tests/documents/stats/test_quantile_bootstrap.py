@@ -19,7 +19,6 @@ def samples(kind, n_rep, n_obs):
     return np.sort(np.round(block) if kind == "tied" else block, axis=1)
 
 
-# ---------------------------------------------------------------- the law
 @pytest.mark.parametrize("n_obs", [1, 2, 3, 4, 5])
 def test_pairs_have_the_law_of_all_resamples(n_obs):
     ranks = np.sort(list(itertools.product(range(n_obs), repeat=n_obs)), axis=1)
@@ -75,7 +74,6 @@ def test_that_test_catches_ranks_drawn_independently():
     assert_caught(*shares_and_truth(lower + (upper - lower) * g, sample))
 
 
-# ---------------------------------------------------------------- quantiles and moments
 @pytest.mark.parametrize("kind", ["continuous", "tied"])
 @pytest.mark.parametrize("n_boot", [0, 200])
 def test_resamples_written_out_have_the_same_quantiles_and_moments(kind, n_boot):
@@ -110,7 +108,6 @@ def test_acceleration_is_archs():
             assert found == pytest.approx(expected, abs=1e-9)
 
 
-# ---------------------------------------------------------------- bounds
 def written_out(draws):
     return qb.Resamples(np.sort(draws, axis=1), np.ones(draws.shape, int), draws.shape[1])
 

@@ -47,7 +47,6 @@ def by_definition(x, null_is_false, k, ratio):
     return np.exp(special.logsumexp(terms) - special.log_ndtr(s * k))
 
 
-# ---------------------------------------------------------------- the law
 @pytest.mark.parametrize("null_is_false", [True, False])
 @pytest.mark.parametrize("k", [-30, -8, -1, 0, 1.5, 4, 8, 30])
 def test_probabilities_to_nine_digits(k, null_is_false):
@@ -96,7 +95,6 @@ def test_states_of_many_statistics_are_taken_one_by_one():
     np.testing.assert_array_equal(cdf(s2, state, k, 100, 300), one_by_one)
 
 
-# ---------------------------------------------------------------- critical value and power
 @pytest.mark.parametrize(("alpha", "k", "n1", "n2"), [(0.05, 1.5, 150, 399), (0.01, -1, 10, 50)])
 def test_critical_value_and_power_by_definition(alpha, k, n1, n2):
     limit = optimize.brentq(lambda t: by_definition(t, False, k, n2 / n1) - alpha, -20, 20)
@@ -104,7 +102,6 @@ def test_critical_value_and_power_by_definition(alpha, k, n1, n2):
     assert power(alpha, k, n1, n2) == pytest.approx(by_definition(limit, True, k, n2 / n1))
 
 
-# ---------------------------------------------------------------- the boundary
 def test_boundary_n2_is_the_least_that_reaches():
     n2 = boundary_n2(0.8, 0.05, 1.5, 150)
     assert n2 == 694
@@ -126,7 +123,6 @@ def test_outcomes_are_states_and_decisions_given_them():
     assert table._asdict() == pytest.approx(known, rel=1e-12)
 
 
-# ---------------------------------------------------------------- three determine the fourth
 def test_published_design():
     design = solve_design(n1=150, k=1.5, alpha=0.05, power=0.8)
     assert design.n2 == 399

@@ -20,7 +20,6 @@ def table(n, m):
     return np.array(list(itertools.product(range(n + 1), range(m + 1)))).T
 
 
-# ---------------------------------------------------------------- p-values
 def plain_fisher(x, y, n, m, *, mid=False):
     masses = [
         Fraction(math.comb(m, k) * math.comb(n, x + y - k), math.comb(n + m, x + y))
@@ -72,7 +71,6 @@ def test_the_table_of_fishers_p_values_has_each_of_them(n, m):
     np.testing.assert_allclose(counts.fisher_table(n, m), one_by_one, rtol=1e-12)
 
 
-# ---------------------------------------------------------------- critical counts
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("test", counts.TESTS)
 def test_critical_counts_are_the_largest_that_fail(test, n, m):
@@ -142,7 +140,6 @@ def welch_p_value(x, y, n, m):
     return stats.ttest_ind(check, reference, equal_var=False, alternative="less").pvalue
 
 
-# ---------------------------------------------------------------- rejection probabilities
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize(("p", "q"), [(0.0, 0.2), (0.3, 0.9), (1.0, 0.0), (0.6, 1.0)])
 def test_rejection_probabilities_are_plain_sums(n, m, p, q):

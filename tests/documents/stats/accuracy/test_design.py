@@ -45,7 +45,6 @@ def test_any_one_follows_from_the_others(alpha, beta):
     np.testing.assert_allclose(design.level(theta, beta, error), alpha, rtol=1e-10)
 
 
-# ---------------------------------------------------------------- least sizes
 @settings(deadline=None, max_examples=30)
 @given(st.floats(0.5, 50), st.sampled_from(RATES), st.sampled_from([0.0, 0.9, -0.4]))
 def test_the_least_n_is_that_of_a_scan(theta, rates, correlation):
@@ -81,7 +80,6 @@ def test_more_scores_than_can_be_counted_are_refused():
         design.sample_size(1e-7, 0.05, 0.2, 50.0)
 
 
-# ---------------------------------------------------------------- given a reference
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 3.0])
 def test_over_all_references_a_check_fails_at_its_level(ratio):
     nodes, weights = np.polynomial.hermite_e.hermegauss(100)  # of luck, which is standard normal

@@ -185,7 +185,6 @@ def test_where_less_was_right_than_is_gained_a_worse_candidate_gains_less():
         found.power(0.1)
 
 
-# ---------------------------------------------------------------- power in any number of scores
 def test_rare_events_are_counted_in_more_scores():
     assert module.most_counted(0.5) == 4 * module.VARIANCE_LIMIT
     assert module.most_counted(0.001) == pytest.approx(module.VARIANCE_LIMIT / 0.001 / 0.999, abs=1)

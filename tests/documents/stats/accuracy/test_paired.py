@@ -15,7 +15,6 @@ def table(n):
     return np.array([(b, c) for b in range(n + 1) for c in range(n + 1 - b)]).T
 
 
-# ---------------------------------------------------------------- p-values, the slow way
 def plain_mcnemar(losses, gains, n, *, mid=False):
     changed = losses + gains
     masses = [Fraction(math.comb(changed, k), 2**changed) for k in range(losses, changed + 1)]

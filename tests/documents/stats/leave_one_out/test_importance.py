@@ -20,7 +20,6 @@ ARVIZ_SQUARES = [0.012530410678467396, 0.014298486035077003, 0.28625326195539175
 ARVIZ_LARGEST = [0.019494952868315898, 0.021373814353569616, 0.5068765517757872]
 
 
-# ---------------------------------------------------------------- σ
 def log_posterior(log_sigma, design, response, rate):
     """Of log σ, up to a constant, by the covariance of the responses."""
     covariance = design @ design.T + np.exp(2 * log_sigma) * np.eye(len(response))
@@ -54,7 +53,6 @@ def test_quantiles_of_sigma_invert_its_distribution_function(n_obs, n_feature):
     np.testing.assert_allclose(np.cumsum(parts)[:-1] / sum(parts), probability, atol=tolerance)
 
 
-# ---------------------------------------------------------------- coefficients
 @pytest.mark.parametrize(("n_obs", "n_feature"), [(12, 2), (4, 6), (2, 1)])
 def test_given_sigma_coefficients_have_the_posterior_mean_and_covariance(n_obs, n_feature):
     """Standardised by the factor of their own precision, they are standard normal."""
@@ -79,7 +77,6 @@ def test_given_sigma_coefficients_have_the_posterior_mean_and_covariance(n_obs, 
     assert_caught(1.1**2 * (z.T @ z) / N_DRAW, unit, spread)
 
 
-# ---------------------------------------------------------------- Pareto smoothing
 def log_ratios() -> np.ndarray:
     at = np.arange(1, 101)
     return np.stack([np.sqrt(at) / 4, np.sin(at), -2 * np.log(at)])
@@ -110,7 +107,6 @@ def test_a_pareto_tail_is_fitted_to_its_own_quantiles(k):
     assert scale == pytest.approx(2.0, rel=0.2 * 2 / 100)
 
 
-# ---------------------------------------------------------------- importance sampling
 def test_importance_sampling_agrees_with_the_exact_answer():
     """To Monte Carlo error, by the spread of its own weights, where the tail is light."""
     features, y = draw_data(2, 30, 2)

@@ -143,7 +143,6 @@ def test_leverages_are_the_diagonal_of_the_smoother(n_feature):
         np.testing.assert_allclose(regression.leverages(data, sigma), np.diag(smoother), rtol=1e-9)
 
 
-# ---------------------------------------------------------------- collinear, constant, too many
 def test_two_equal_columns_are_one_with_the_variances_added():
     features, y = draw_data(3, 12, 2)
     prior = wide_prior(features, y)
@@ -185,7 +184,6 @@ def test_data_without_error_have_no_posterior(features, y):
         regression.exact_leave_one_out(features, np.array(y), default_prior(features, np.array(y)))
 
 
-# ---------------------------------------------------------------- priors, units and offsets
 def test_the_default_prior_is_the_documented_one():
     features, y = draw_data(2, 9, 3)
     prior = default_prior(features, y)

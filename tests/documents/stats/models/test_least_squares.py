@@ -69,7 +69,6 @@ def test_nearly_repeated_features_are_still_fitted():
     assert fit_least_squares(features, y).full_rank.all()
 
 
-# ---------------------------------------------------------------- any estimator
 def test_each_replicate_has_its_own_fit():
     features, y = make_training()
     new = rng_at(3).standard_normal((4, 7, 5))

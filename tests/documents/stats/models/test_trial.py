@@ -43,7 +43,6 @@ def test_a_stage_is_a_loop_over_resamples(n_inner):
             assert found.estimate[rep, 0, m] == pytest.approx(LOSSES[rep, :, m].mean())
 
 
-# ---------------------------------------------------------------- what has no answer
 @pytest.mark.parametrize("n_inner", [np.inf, 10])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 def test_an_error_that_is_not_finite_fails_its_replicate_alone(bad, n_inner):
@@ -94,7 +93,6 @@ def test_a_quantile_on_the_wrong_side_is_no_scale():
     assert at_zero.std_error[0, 0, 0] == up.std()
 
 
-# ---------------------------------------------------------------- the verdict
 def stage(std_error: float, plain: float, estimate: float = 1.0) -> trial.Stage:
     both = np.array([[[std_error], [plain]]])
     return trial.Stage(np.full((1, 1, 1), estimate), both, np.abs(both))
