@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special
 from statsmodels.duration.hazard_regression import PHReg
 
-from experiments.classics.survival_models import cox as classic_cox
 from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
@@ -101,22 +99,6 @@ def test_the_cox_model_is_that_of_statsmodels(patients):
         assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
 
 
-def test_the_cox_models_are_that_of_r(example, monkeypatch):
-    """Those of the example and of the classic, replicate by replicate."""
-    if not r_has("survival"):
-        pytest.skip("there is no R with its package survival here")
-    module = example("survival_in_r")
-    data = module.Patients(shape=1.5, n_obs=80).draw(Streams(1, "survival", "patients", 0), 50)
-    known = module.coxph(**data)
-    assert set(known["error"]) == {None}
-    for ours in (module.cox(**data), classic_cox(**data)):
-        np.testing.assert_allclose(ours["estimate"], known["estimate"], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(ours["se"], known["se"], rtol=1e-5)
-    one_arm = module.coxph(data["time"], data["died"] & data["treated"], data["treated"])
-    assert np.isnan(one_arm["estimate"]).all()
-    assert all("converge" in text for text in one_arm["error"])
-
-
 def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
     module, data = patients
     with np.errstate(all="ignore"):
@@ -137,34 +119,6 @@ def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
     sd = 0.12 / np.sqrt(400)
     assert_within_mcse(found.loc["exponential", "estimate"], bias, sd)
     assert_caught(found.loc["Weibull", "estimate"], bias, sd)
-
-
-def test_the_lasso_is_scored_by_the_risk_of_a_new_prediction(example):
-    module = example("lasso")
-    scenario = module.Sparse(correlation=0.7, n_feature=30)
-    beta = scenario.beta()
-    perfect = module.scored(beta, scenario)
-    assert (perfect["risk"], perfect["found"], perfect["false"]) == (0, 1, 0)
-    wrong = module.scored(np.roll(beta, 1), scenario)
-    x = np.random.default_rng(1).normal(size=(200_000, 30))
-    x = x @ np.linalg.cholesky(scenario.covariance()).T
-    errors = (x @ (np.roll(beta, 1) - beta)) ** 2
-    assert_within_mcse(errors.mean(), wrong["risk"], errors.std() / np.sqrt(len(errors)))
-    assert (wrong["found"], wrong["false"]) == (0, 2)
-
-
-def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
-    """The crude difference has its limit in the table; weighting has the effect."""
-    module = example("plasmode")
-    rows = module.diabetes.read_array()
-    x, y = rows[:, :-1] / rows[:, :-1].std(axis=0), rows[:, -1]
-    p = special.expit(x[:, module.BMI] + x[:, module.PRESSURE] / 2)
-    limit = np.average(y, weights=p) - np.average(y, weights=1 - p)
-    summary = replace(module.study, n_rep=400).run().summary
-    found = summary.query("measure == 'bias' and n_obs == 400").set_index("method")["estimate"]
-    assert_within_mcse(found["crude"], limit, 7.2 / np.sqrt(400))
-    assert_caught(found["weighting"], limit, 8.6 / np.sqrt(400))
-    assert abs(found["weighting"]) < 5 * 8.6 / np.sqrt(400)
 
 
 def outputs_of(notebook: Path, module: ModuleType) -> list[Any]:

@@ -145,16 +145,3 @@ SHARES = [
 def test_a_claim_counts_the_replicates_in_which_it_holds(name, columns, share):
     """In order, agreed by all measures on the best and the worst, all three rejected."""
     assert claim(name, result_of(**columns)).value == share
-
-
-@pytest.fixture(scope="module")
-def small():
-    return built().run()
-
-
-@pytest.mark.slow
-def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
-    for name in small.details.figures:
-        small.figure(name)
-    told = small.claims[["detail", "rival"]]
-    assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)

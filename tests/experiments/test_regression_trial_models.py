@@ -1,35 +1,16 @@
 """The trial of any model by any metric: a plain loop, truths, and models that fail."""
 
-import sys
-
 import pytest
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 
-from experiments import regression_trial_models, regression_trial_prices
+from experiments import regression_trial_prices
 from experiments.regression_trial_models import Config, study
-from simstudy.errors import ConfigError, DesignError
-from simstudy.figures import captions
-from tests.figures.data import text_of
+from simstudy.errors import DesignError
 
 pytestmark = pytest.mark.slow
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
-
-
-def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
-    sizes = {**FAST, "n_test": [20, 30]}
-    result = study(Config(**sizes, models=["least_squares"], metrics=["mae"])).run(n_rep=20)
-    trial = result.plan.scenarios[0]
-    about = f"Studentized bootstrap, n_train = {trial.n_train}, k = {trial.k:g}."
-    joined = {}
-    for name in result.details.figures:
-        plot = result.figure(name)
-        assert about in text_of(plot)
-        joined[name] = captions.JOINS in text_of(plot)
-        dotted = [layer.geom.aes_params.get("linetype") == "dotted" for layer in plot.layers]
-        assert any(dotted) == joined[name]
-    assert joined == {"null_is_false": True, "power": True, "type_1_error": False}
 
 
 def test_a_few_forests_decide_nothing():
@@ -53,13 +34,6 @@ def test_a_few_models_decide_nothing():
     ).run(10)
     few = "too few replicates"
     assert result.claims["verdict"].tolist() == ["no data", few, few]  # no linear signal
-
-
-def test_without_scikit_learn_the_study_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    for module in (regression_trial_models, regression_trial_prices):
-        with pytest.raises(ConfigError, match=r"pip install 'simstudy\[models\]'"):
-            module.study(module.Config())
 
 
 def test_too_few_fresh_observations_are_refused():

@@ -12,7 +12,7 @@ from simstudy.documents.applied.accuracy import check_table
 from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
 from simstudy.documents.applied.tables import Table
 from simstudy.documents.applied.thresholds import answer_table
-from simstudy.errors import DesignError, StoreError
+from simstudy.errors import StoreError
 from tests.support import refused
 
 RNG = np.random.default_rng(8)
@@ -96,13 +96,6 @@ def test_a_file_is_answered_as_its_table_is(tmp_path):
     assert answer.source.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
 
 
-def test_a_row_is_of_a_file_is_named(tmp_path):
-    path = tmp_path / "tasks.csv"
-    path.write_text(TEXT.replace("0.3", "-0.3"))
-    with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
-        answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
-
-
 SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
 TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 
@@ -129,14 +122,6 @@ def test_a_check_is_written_whole(tmp_path, check):
     row = pd.read_parquet(written / "answer.parquet").iloc[0]
     assert row["p_value"] == check.p_value
     assert str(tmp_path) not in (written / "answer.json").read_text()
-
-
-def test_a_check_may_be_written_to_a_url(tmp_path, check):
-    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
-    out = f"memory://{tmp_path.name}/out"
-    written = check.write(out)
-    assert str(written) == out
-    assert len(list(written.iterdir())) == 6
 
 
 def test_json_has_null_for_what_there_is_not(tmp_path):

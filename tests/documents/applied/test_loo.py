@@ -1,7 +1,6 @@
 """Leave-one-out utilities of a user's model, against refits, formulas by hand and ArviZ."""
 
 import math
-import sys
 
 import numpy as np
 import pandas as pd
@@ -131,13 +130,6 @@ def test_an_arviz_file_is_read(tmp_path):
     (tmp_path / "no.nc").write_text("no")
     with pytest.raises(SimstudyError, match="cannot be read as an ArviZ file"):
         estimate_inference(str(tmp_path / "no.nc"), LooSettings())
-
-
-def test_without_xarray_the_way_on_is_named(tmp_path, monkeypatch):
-    (tmp_path / "fit.nc").write_text("")
-    monkeypatch.setitem(sys.modules, "xarray", None)  # as Python notes what cannot be imported
-    with pytest.raises(SimstudyError, match=r"not installed.*simstudy\[loo\].*features="):
-        estimate_inference(str(tmp_path / "fit.nc"), LooSettings())
 
 
 @pytest.mark.parametrize(

@@ -104,17 +104,6 @@ def test_what_is_no_table_is_refused():
         threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))
 
 
-@pytest.mark.parametrize("name", ["alpha", "beta", "sigma", "n"])
-def test_a_default_may_be_to_be_solved(name):
-    known = {"alpha": 0.05, "beta": 0.2, "sigma": 50, "n": 512, name: "?"}
-    assert threshold_table(pd.DataFrame({"theta": [5.0]}), **known)["solved"].tolist() == [name]
-
-
-def test_one_task_may_have_two_metrics():
-    frame = pd.DataFrame({"task": ["a", "a"], "metric": ["f1", "bleu"], "n": 5, "sigma": 1})
-    assert len(threshold_table(frame)) == 2
-
-
 PHI = NormalDist()
 ALPHA, BETA, SIGMA, N, RHO = 0.05, 0.2, 50.0, 512, 0.6
 SE = SIGMA * math.sqrt(2 * (1 - RHO) / N)
@@ -178,8 +167,3 @@ def test_scores_that_do_not_vary_make_every_effect_detectable():
     assert (found["threshold"] == 80).all()
     assert (found[["margin", "detectable_effect", "sigma"]] == 0).all(axis=None)
     assert found["power"].tolist()[1:] == [1.0, 1.0]
-
-
-def test_a_task_without_spread_is_refused_what_any_task_is():
-    with pytest.raises(DesignError, match=r"row 1: n=5\.5 is not allowed"):
-        threshold_table(pd.DataFrame({"n": [5.5], "sigma": [0]}))

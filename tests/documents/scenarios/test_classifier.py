@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.scenarios import thresholds as trials
-from simstudy.documents.stats.thresholds import METHODS, described, thresholds
+from simstudy.documents.stats.thresholds import METHODS, thresholds
 from tests.documents.scenarios.draws import streams
 
 
@@ -75,17 +75,6 @@ def test_every_method_there_is_meets_the_same_test_sets():
     for name, column in all_of_them.items():
         assert column.shape == (20, len(trials.Bound.methods))
         np.testing.assert_array_equal(column[:, : len(METHODS)], few[name])
-
-
-def test_test_sets_are_described_where_bootstraps_are_exact():
-    scenario, n_rep = trials.Threshold(), 20
-    x = scenario.scores.draw(streams()("data"), n_rep, scenario.n_obs)
-    exactly = scenario.resamples(streams(), x)
-    about = described(x, scenario.target, exactly, streams()("figure 2"))
-    found = scenario.simulate(streams(), n_rep)
-    for name, column in about.items():
-        np.testing.assert_array_equal(found[name], column)
-    assert not set(about) & set(trials.Threshold(n_boot=50).simulate(streams(), n_rep))
 
 
 def document_rank(n, k, j):

@@ -55,18 +55,6 @@ def test_the_least_n_is_that_of_a_scan(theta, rates, correlation):
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(2, 10**9), st.sampled_from(RATES), st.floats(0.1, 100))
-def test_the_effect_of_n_scores_takes_n_scores_and_one_a_rounding_smaller_takes_more(n, rates, s):
-    effect, more = (
-        design.detectable_effect(*rates, design.standard_error(s, size)) for size in (n, n - 1)
-    )
-    assert design.sample_size(effect, *rates, s) <= n
-    if more > effect:
-        assert design.sample_size(effect, *rates, s) == n
-        assert design.sample_size(np.nextafter(effect, 0), *rates, s) > n
-
-
-@settings(deadline=None, max_examples=30)
 @given(st.floats(0.01, 50), st.sampled_from(RATES), st.integers(1, 100))
 def test_doubling_stops_at_the_first_that_is_enough(theta, rates, start):
     n = start

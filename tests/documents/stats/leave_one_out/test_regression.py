@@ -143,21 +143,6 @@ def test_leverages_are_the_diagonal_of_the_smoother(n_feature):
         np.testing.assert_allclose(regression.leverages(data, sigma), np.diag(smoother), rtol=1e-9)
 
 
-def test_two_equal_columns_are_one_with_the_variances_added():
-    features, y = draw_data(3, 12, 2)
-    prior = wide_prior(features, y)
-    twice = np.concatenate([features, features[:, :, :1]], axis=2)
-    halved = 10 * np.sqrt(np.array([0.5, 1.0, 0.5]))
-    doubled = regression.exact_leave_one_out(
-        twice, y, prior._replace(coefficient_sd=np.tile(halved, (3, 1)))
-    )
-    once = regression.exact_leave_one_out(features, y, prior)
-    for ours, theirs in zip(doubled.pointwise, once.pointwise, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e4 * EPS, atol=1e4 * EPS)
-    shared = doubled.coefficients[:, 0] + doubled.coefficients[:, 2]
-    np.testing.assert_allclose(shared, once.coefficients[:, 0], rtol=1e4 * EPS)
-
-
 def test_a_constant_column_predicts_nothing():
     features, y = draw_data(3, 12, 2)
     constant = np.concatenate([features, np.full((3, 12, 1), 5.0)], axis=2)
