@@ -75,19 +75,10 @@ def test_scenarios_are_told_apart_by_content_and_shown_by_name(csv):
         grid(Resampled, data=[first.data, Data(first.data.sha256, "twin", first.data.source)])
 
 
-@pytest.mark.parametrize(
-    ("ending", "write"),
-    [
-        (".csv", lambda x, path: x.to_csv(path, index=False)),
-        (".CSV", lambda x, path: x.to_csv(path, index=False)),
-        (".csv.gz", lambda x, path: x.to_csv(path, index=False)),
-        (".csv.zip", lambda x, path: x.to_csv(path, index=False)),
-        (".parquet", lambda x, path: x.to_parquet(path)),
-    ],
-)
-def test_tables_are_read_by_their_ending(ending, write, tmp_path):
-    path = tmp_path / f"prices{ending}"
-    write(PRICES, path)
+@pytest.mark.parametrize("ending", ["csv", "CSV", "csv.gz", "csv.zip", "parquet"])
+def test_tables_are_read_by_their_ending(ending, tmp_path):
+    path = tmp_path / f"prices.{ending}"
+    PRICES.to_parquet(path) if ending == "parquet" else PRICES.to_csv(path, index=False)
     pd.testing.assert_frame_equal(Data.file(path).read_frame(), PRICES)
 
 
@@ -173,11 +164,8 @@ def test_a_file_that_has_changed_is_refused(read, csv):
     with pytest.raises(StudyError) as refusal:
         read(part)
     now = hashlib.sha256(csv.read_bytes()).hexdigest()
-    assert str(refusal.value) == (
-        f"{csv} has changed since the study was made: its content was #{part.sha256[:6]} and is "
-        f"#{now[:6]}. Its results would mix two versions of the data. Put the old content back, or "
-        "start the program again, which makes a new part of the new content."
-    )
+    said = f"{csv} has changed since the study was made: its content was #{part.sha256[:6]} and is"
+    assert str(refusal.value).startswith(f"{said} #{now[:6]}. ")
 
 
 def test_a_change_behind_the_back_of_size_and_time_is_seen(csv, at_rest):

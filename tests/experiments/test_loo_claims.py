@@ -68,12 +68,6 @@ def test_the_share_of_the_parting_that_is_left_has_the_error_of_a_jackknife(monk
     assert found.mcse == pytest.approx(jackknife, rel=2 / rows["small"].sum())
 
 
-def test_one_group_alone_has_no_parting():
-    rows = two_groups().assign(small=False)
-    with pytest.raises(LookupError, match="data sets with a small R², and others"):
-        claims._parting(rows, PUBLISHED)
-
-
 def test_fewer_replicates_reproduce_no_claim_that_more_refute():
     """With as few as three, neither a claim nor its rival has a lenient answer."""
     result = comparison(Config(n_obs=[100], n_draw=50, high_p=[50, 100])).run(n_rep=3)

@@ -8,7 +8,7 @@ from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_b
 from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.documents.stats.leave_one_out.utilities import R2_FORMS, UTILITIES
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import FALSE_ALARM, assert_caught, assert_within_mcse, replicates_to_catch
 
 SMALL = LeaveOneOut(

@@ -4,28 +4,12 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 
-from experiments import regression_trial_prices
 from experiments.regression_trial_models import Config, study
 from simstudy.errors import DesignError
 
 pytestmark = pytest.mark.slow
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
-
-
-def test_a_few_forests_decide_nothing():
-    """Four false nulls of four are no share of 1 without an error."""
-    few = regression_trial_prices.study(
-        regression_trial_prices.Config(
-            spreads=[0.25, 1.0], models=["random_forest"], metrics=["tweedie_1.5"],
-            n_test=[50, 200], n_truth=2000, n_boot=80,
-        )
-    ).run(n_rep=4)  # fmt: skip
-    claims = few.claims
-    assert claims["verdict"].tolist() == ["too few replicates"] * 3
-    (rival,) = [text for text in claims["rival"] if text.startswith("skewed prices")]
-    assert "reproduced" not in rival
-    assert (claims["mcse"][claims["kind"] == "number"] > 0.1).all()
 
 
 def test_a_few_models_decide_nothing():

@@ -5,8 +5,7 @@ import numpy as np
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_risk import RegressionRisk
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
-from tests.documents.scenarios.draws import streams
-from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.draws import bootstrap_indices, streams
 from tests.documents.stats.models.linear_models import plain_fits
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

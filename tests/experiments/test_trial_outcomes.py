@@ -5,7 +5,7 @@ import pytest
 
 from experiments.trial_outcomes import OUTCOMES, Config, TwoStageOutcomes, study
 from simstudy.documents.scenarios.two_stage import TwoStage
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import assert_within_mcse
 
 DESIGN = TwoStageOutcomes(k=1.5, n1=150)

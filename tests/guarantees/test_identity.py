@@ -275,15 +275,10 @@ AT_IMPORT: dict[str, Case] = {
 }  # fmt: skip
 
 CLASSES: dict[str, Case] = {
-    "exact, called by simulate": (
+    "exact, called by simulate": swap(
         {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
-            "def study", "    pass\n\ndef study").replace(
             "    def simulate", "    def exact(self):\n        return {'mean_x': 0.0}\n\n"
-            "    def simulate")},
-        {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
-            "def study", "    pass\n\ndef study").replace(
-            "    def simulate", "    def exact(self):\n        return {'mean_x': 1.0}\n\n"
-            "    def simulate")}),
+            "    def simulate")}, "trial.py", "0.0", "1.0"),
     "a base class": beside(
         "from base import Base\nclass P(Base):\n    pass", "P().gen(x)", "base", "x.mean", "x.min",
         base="class Base:\n    def gen(self, x):\n        return x.mean(axis=1)\n"),
@@ -542,20 +537,14 @@ REACHED: dict[str, Case] = {
     "a formula's function": one(
         "import pandas as pd\nCUT = 2.0",
         "pd.DataFrame({'x': x[:, 0]}).eval('x * @CUT').to_numpy()", "CUT = 2.0", "CUT = 3.0"),
-    "exact, by its name": (
+    "exact, by its name": swap(
         {"trial.py": trial("", "x.mean(axis=1) + getattr(self, 'exact')()['m']").replace(
             "    def simulate", "    def exact(self):\n        return {'m': 2.0}\n\n"
-            "    def simulate")},
-        {"trial.py": trial("", "x.mean(axis=1) + getattr(self, 'exact')()['m']").replace(
-            "    def simulate", "    def exact(self):\n        return {'m': 3.0}\n\n"
-            "    def simulate")}),
-    "a class behind another scenario's factor": (
+            "    def simulate")}, "trial.py", "2.0", "3.0"),
+    "a class behind another scenario's factor": swap(
         {"trial.py": trial("class N(int):\n    def k(self):\n        return 2.0",
                            "x.mean(axis=1) * (self.n_obs.k() if isinstance(self.n_obs, N) else 1)")
-            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")},
-        {"trial.py": trial("class N(int):\n    def k(self):\n        return 3.0",
-                           "x.mean(axis=1) * (self.n_obs.k() if isinstance(self.n_obs, N) else 1)")
-            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")}),
+            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")}, "trial.py", "2.0", "3.0"),
 }  # fmt: skip
 
 GROUPS = {

@@ -12,8 +12,7 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from tests.independent.checks import Answer, Compute, checks_of
-from tests.independent.committed import Lookup, exact, printed, simulated
+from tests.independent.checks import Answer, Compute, Lookup, checks_of, exact, printed, simulated
 
 DOCUMENT = "Accuracy Evaluation"
 check = checks_of(DOCUMENT)

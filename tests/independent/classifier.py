@@ -8,8 +8,16 @@ from functools import partial
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, checks_of
-from tests.independent.committed import claimed, exact, intended, printed, simulated, table
+from tests.independent.checks import (
+    Answer,
+    checks_of,
+    claimed,
+    exact,
+    intended,
+    printed,
+    simulated,
+    table,
+)
 
 DOCUMENT = "Preparing a binary classifier for a statistical trial"
 check = checks_of(DOCUMENT)

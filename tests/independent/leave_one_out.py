@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.independent.checks import Answer, checks_of, mean_of
-from tests.independent.committed import Lookup, simulated
+from tests.independent.checks import Answer, Lookup, checks_of, mean_of, simulated
 
 DOCUMENT = "Analytical approximations for leave one out utility standard errors"
 check = checks_of(DOCUMENT)

@@ -14,8 +14,17 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
-from tests.independent.checks import Answer, Compute, checks_of, mean_of
-from tests.independent.committed import Lookup, exact, printed, shifted, simulated
+from tests.independent.checks import (
+    Answer,
+    Compute,
+    Lookup,
+    checks_of,
+    exact,
+    mean_of,
+    printed,
+    shifted,
+    simulated,
+)
 
 DOCUMENT = "Testing prediction algorithms as null hypotheses"
 check = checks_of(DOCUMENT)

@@ -11,8 +11,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from tests.independent.checks import Answer, Compute, mean_of
-from tests.independent.committed import Lookup, claimed, printed, simulated
+from tests.independent.checks import Answer, Compute, Lookup, claimed, mean_of, printed, simulated
 from tests.independent.two_stage import check, critical
 
 N_FEATURE, COEFFICIENT = 20, 0.5

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from tests.independent.checks import CHECKS, CRITICAL_Z, Answer, Check, Verdict, compare
-from tests.independent.committed import Committed
+from tests.independent.checks import CHECKS, CRITICAL_Z, Answer, Check, Committed, Verdict, compare
 
 PAGE = Path(__file__).with_name("README.md")
 BEGIN = "<!-- numbers: written by `python -m tests.independent --write` -->\n"

@@ -12,8 +12,7 @@ from itertools import count, product
 from scipy import integrate, optimize
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, checks_of
-from tests.independent.committed import claimed, exact, printed, simulated, table
+from tests.independent.checks import Answer, checks_of, claimed, exact, printed, simulated, table
 
 DOCUMENT = "Running a statistical trial for a machine learning regression model"
 check = checks_of(DOCUMENT)

@@ -139,8 +139,6 @@ def test_an_arviz_file_is_read(tmp_path):
         (Y[:2], {"features": X[:2]}, "2 observations are too few to leave one out"),
         (np.ones(9), {"features": X[:9]}, "every response is 1, so there is nothing to predict"),
         (Y, {"features": X[:9]}, "y has 100 values and features 9"),
-        (Y, {"features": pd.DataFrame({"a": ["x"] * 100})}, "row 1: feature a is 'x'"),
-        (Y, {"prediction": [Y, Y, Y]}, "of one model or of two"),
         (Y, {"features": X, "prediction": [Y]}, "give features or predictions, not both"),
         (Y, {"prediction": [Y + 1], "log_density": [Y, Y]}, "2 log densities for 1 predictions"),
         (X[:9, 0], {"features": X[:9, :1]}, "is fitted without any error"),

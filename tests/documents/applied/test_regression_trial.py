@@ -137,16 +137,10 @@ def test_a_simulated_plan_keeps_its_promises():
     [
         (Y, PREDICTION[:9], {}, "y has 150 values and prediction 9"),
         (Y[:4], PREDICTION[:4], {}, "4 cases are too few for a bootstrap"),
-        ([1.0, "x", 2, 3, 4], [1.0] * 5, {}, "row 2: y is 'x', which is not a number"),
-        ([1.0, None, 2, 3, 4], [1.0] * 5, {}, "row 2: y is blank or missing"),
         (np.full(9, 2.0), np.full(9, 1.0), {}, "the losses are constant"),
         (np.arange(9.0), np.ones(9), {"metric": "mape"}, r"row 1 has no mape \(y 0"),
         (Y, PREDICTION, {"n2": 9, "k": 1.0, "alpha": 0.1, "power": 0.9}, "none of n2, k"),
-        (Y, PREDICTION, {"power": 0.04}, "power=0.04 is not above alpha=0.05"),
-        (Y, PREDICTION, {"metric": "mea"}, "metric=mea"),
         (Y, PREDICTION, {"cluster": ["a"] * 150}, "cluster has one group"),
-        (Y, PREDICTION, {"cluster": ["a"] * 9}, "cluster has 9 labels for 150 cases"),
-        (np.stack([Y, Y], axis=1), PREDICTION, {}, r"y has shape \(150, 2\)"),
     ],
 )
 def test_what_makes_no_plan_is_refused(y, prediction, given, said):

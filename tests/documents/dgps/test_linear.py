@@ -11,7 +11,7 @@ from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, fold
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.stats.models.least_squares import LinearFit, fit_least_squares
 from simstudy.errors import DesignError
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)

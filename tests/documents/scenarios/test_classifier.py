@@ -8,7 +8,7 @@ from scipy import stats
 
 from simstudy.documents.scenarios import thresholds as trials
 from simstudy.documents.stats.thresholds import METHODS, thresholds
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 
 
 def document_p_value(s_hat, n, l):  # noqa: E741

@@ -11,8 +11,7 @@ from simstudy.documents.scenarios.models import Model, ModelTrial, try_model
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.documents.stats.models.metrics import MAE, MSE, R2, tweedie_deviance
 from simstudy.provenance.scenario_id import identity
-from tests.documents.scenarios.draws import streams
-from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.draws import bootstrap_indices, streams
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 from tests.documents.stats.models.test_metrics import estimate
 

@@ -14,7 +14,7 @@ from simstudy.documents.scenarios.models import Model
 from simstudy.documents.stats.compatible import ESTIMATORS
 from simstudy.documents.stats.networks import Network, Training, ensemble_predictions
 from simstudy.provenance.scenario_id import identity
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.documents.stats.models.linear_models import LinearRegression
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 

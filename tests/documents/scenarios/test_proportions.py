@@ -6,7 +6,7 @@ from scipy import stats
 
 from simstudy.documents.scenarios.proportions import METHODS, EstimatedProportion, Proportion
 from simstudy.documents.stats.compatible import ESTIMATORS, fisher
-from tests.documents.scenarios.draws import streams_at
+from tests.documents.draws import streams_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SHIFTED = Proportion(10, null_share=0.3, shift=2.0, spread=1.5)

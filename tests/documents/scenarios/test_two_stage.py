@@ -6,7 +6,7 @@ from scipy import special
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.two_stage import critical_value, power
 from simstudy.provenance.streams import Streams
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 TRIAL = TwoStage(k=1.5, n1=100, n2=250)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simstudy.documents.stats import mean_bootstrap as bootstrap
-from tests.documents.stats.draws import bootstrap_indices, rng_at
+from tests.documents.draws import bootstrap_indices, rng_at
 
 
 def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:

@@ -64,10 +64,7 @@ def test_draws_follow_the_exact_law():
     rng, sample = np.random.default_rng(4), samples("continuous", 1, 50)[0]
     made = qb.resample(sample[None], Q, N_DRAWS, rng)
     assert_within_mcse(*shares_and_truth(np.repeat(made.values[0], made.weights[0]), sample))
-
-
-def test_that_test_catches_ranks_drawn_independently():
-    rng, sample = np.random.default_rng(4), samples("continuous", 1, 50)[0]
+    # Caught: ranks drawn independently.
     rank, g = qb.interpolation(50, Q)
     lower = sample[np.int64(50 * rng.beta(rank, 51 - rank, N_DRAWS))]
     upper = sample[np.int64(50 * rng.beta(rank + 1, 50 - rank, N_DRAWS))]

@@ -21,7 +21,7 @@ from simstudy.documents.stats.accuracy.prompts import (
     rejection_given,
     rejection_of_different,
 )
-from tests.documents.stats.draws import GOLDEN, WORD, mixed, rng_at
+from tests.documents.draws import GOLDEN, WORD, mixed, rng_at
 
 CORRELATED = chances(0.8, 0.7, 0.3)
 N = 9

@@ -6,7 +6,7 @@ import pytest
 from simstudy.documents.stats.leave_one_out import bayesian_bootstrap as module
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.utilities import UTILITIES, Pointwise
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.documents.stats.leave_one_out.plain import utilities_of
 
 EPS = float(np.finfo(float).eps)

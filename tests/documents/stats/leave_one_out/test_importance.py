@@ -9,7 +9,7 @@ from scipy import integrate
 from simstudy.documents.stats.leave_one_out import importance
 from simstudy.documents.stats.leave_one_out.priors import Prior, default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import decompose, exact_leave_one_out
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.documents.stats.leave_one_out.plain import draw_data, standard_design
 from tests.support import assert_caught, assert_within_mcse, critical_z
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simstudy.documents.stats.models.least_squares import fit_each, fit_least_squares
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 
 EPS = float(np.finfo(float).eps)

@@ -22,7 +22,7 @@ from simstudy.documents.stats.models.metrics import (
     tweedie_deviance,
 )
 from simstudy.documents.stats.models.trial import stage_of_metric
-from tests.documents.stats.draws import bootstrap_indices, rng_at
+from tests.documents.draws import bootstrap_indices, rng_at
 
 EPS = float(np.finfo(float).eps)
 K = 1.5

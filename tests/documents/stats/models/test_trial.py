@@ -6,7 +6,7 @@ from scipy import special
 
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.documents.stats.models import trial
-from tests.documents.stats.draws import bootstrap_indices, rng_at
+from tests.documents.draws import bootstrap_indices, rng_at
 
 K = 1.5
 ERRORS = rng_at(5).normal(size=(2, 30))
