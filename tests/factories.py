@@ -33,7 +33,6 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of
 from simstudy.study import Study
 
-# ---------------------------------------------------------------- two intervals for a mean
 INTERVALS = ("t", "z")
 
 
@@ -75,7 +74,6 @@ def mean_study(n_obs: object = (3, 10, 30), *, block_size: int = 50) -> Study:
     )
 
 
-# ---------------------------------------------------------------- data from a file
 PRICE_TABLE = {"day": ["mo", "tu", "we", "th"], "price": [1.5, 2.0, 4.0, 8.5]}
 
 
@@ -106,7 +104,6 @@ def price_study(data):
     )
 
 
-# ---------------------------------------------------------------- methods and blocks that fail
 def stacked(methods, n_rep):
     """The columns of several methods with an axis for the methods; None where one has none."""
     names = dict.fromkeys(name for columns in methods for name in columns)
@@ -226,7 +223,6 @@ class Shifted:
         return {"x": self.shift + streams("data").standard_normal(n_rep)}
 
 
-# ---------------------------------------------------------------- columns that a test gives
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}
 X = np.arange(SIZE, dtype=float)

@@ -34,7 +34,6 @@ def row(estimate: float, mcse: float = 0.0, **others: float) -> Row:
     return Row({"estimate": estimate, "mcse": mcse, **others}, what="a row")
 
 
-# ---------------------------------------------------------------- the pages as they are
 @pytest.fixture(scope="module")
 def as_written() -> list[Page | PageError]:
     return list(pages(ROOT))
@@ -59,7 +58,6 @@ def test_every_page_of_a_document_is_written_and_says_so(as_written):
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as GitHub names them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
@@ -77,7 +75,6 @@ def test_every_link_and_figure_of_a_page_leads_somewhere(page):
         assert not anchor or anchor in anchors(linked), target
 
 
-# ---------------------------------------------------------------- numbers
 @pytest.mark.parametrize(
     ("error", "places"), [(0.0004, 4), (0.015, 3), (0.02, 2), (0.099, 2), (0.1, 2), (250.0, 0)]
 )
@@ -138,7 +135,6 @@ def test_what_cannot_be_written_is_refused(write, words):
         write()
 
 
-# ---------------------------------------------------------------- a study's results
 SUMMARY = pd.DataFrame(
     [
         ("a", "50", 0.25, "power", 0.8, 0.01, 0.81),
@@ -161,7 +157,6 @@ REGION = "<!-- count: written by `python docs/write.py` -->\nold\n<!-- end of co
 
 
 def project(root: Path, template: str, summary: pd.DataFrame = SUMMARY) -> Path:
-    """A small project with one study, one page and one region of the README."""
     folder = root / "results" / "trial"
     (folder / "figures").mkdir(parents=True)
     (folder / "figures" / "1.png").write_bytes(b"")
@@ -201,7 +196,6 @@ def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
     )
 
 
-# ---------------------------------------------------------------- the scoreboard
 OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001, "note": "why",
             "source": "table 1", "detail": "d", "missing": "", "scored": True, "right_name": "",
             "allowed": 0.01, "criterion": "", "misprint": False, "expected": "reproduced",
@@ -245,7 +239,6 @@ def test_no_published_entry_is_left_out_unseen(tmp_path):
 
 @needs_results
 def test_readme_scoreboard_and_index_count_the_same(tmp_path):
-    """Entries of the five documents, by verdict, from the committed tables of claims."""
     titles = set()
     for manifest in ROOT.glob("results/*/manifest.json"):
         part = json.loads(manifest.read_text())["part"]
@@ -276,7 +269,6 @@ def test_readme_scoreboard_and_index_count_the_same(tmp_path):
     assert [listed_there.count(verdict) for verdict in PUBLISHED_VERDICTS] == by_index
 
 
-# ---------------------------------------------------------------- what a page says of itself
 def test_a_sentence_that_no_longer_holds_stops_its_page():
     holds(True, "a holds")
     with pytest.raises(PageError, match="no longer bear out that power is kept: rewrite"):
@@ -292,7 +284,6 @@ def test_a_verdict_that_turned_stops_its_page_and_an_open_one_does_not(trial):
         agrees("true as written, not as meant", trial, "right")
 
 
-# ---------------------------------------------------------------- the command
 PAGE = "Power is {{ study('trial').row('power', method='a', n_test=50) | percent(1) }}.\n"
 
 

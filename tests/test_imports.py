@@ -21,7 +21,6 @@ def names_in(folder: str) -> list[str]:
 
 
 def printed_by(code: str) -> str:
-    """What the code prints in an interpreter of its own."""
     told = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -20,15 +20,6 @@ def test_the_version_is_the_same_everywhere():
     assert PROJECT["dynamic"] == ["version"]
 
 
-def test_license_and_authors_are_the_same_everywhere():
-    (author,) = PROJECT["authors"]
-    assert CITATION["authors"] == [author]
-    text = (ROOT / "LICENSE").read_text()
-    assert author["name"] in text
-    assert PROJECT["license"] == CITATION["license"] == "BSD-3-Clause"
-    assert text.startswith("BSD 3-Clause License")
-
-
 def test_every_study_of_a_document_is_in_the_scope_of_one():
     pages = {
         name: part.get("page")

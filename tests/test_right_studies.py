@@ -31,16 +31,6 @@ def study(methods=None, measures=(MEAN,), **more):
     return Study("trial", [Trial()], list(measures), methods=methods, **more)
 
 
-def test_options_that_nothing_fills_are_left_empty():
-    def wrapped(x, **options):
-        return {"b": x.mean() + len(options)}
-
-    plain = study({"m": lambda x: {"b": x.mean()}}).run(100)
-    assert (
-        study({"m": wrapped}).run(100).row("mean_b")["estimate"] == plain.row("mean_b")["estimate"]
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "remedy"), [(0.5, "0.5"), ("block", "block_"), ("a/b", "a b"), (" ", "welch")]
 )

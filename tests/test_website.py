@@ -1,13 +1,11 @@
 """The table of contents of the site lists every page; docstrings are shown as written."""
 
-import importlib
 import re
 
 import pytest
 
 from tests.support import ROOT
 from website import api
-from website.accessible import accessible
 from website.contents import parts, subpages, with_contents, with_subpages
 
 DOCS = ROOT / "docs"
@@ -26,7 +24,6 @@ def test_every_page_is_listed_once_in_the_contents():
 
 
 def words_of(page):
-    """Words of a page, without code, formulas and the targets of links."""
     text = re.sub(r"^ *```.*?^ *```", "", page, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)", " ", text, flags=re.DOTALL)
     return [word for word in text.split() if re.search(r"[^\W\d]", word)]
@@ -87,32 +84,3 @@ def test_formulas_and_tables_stay_as_typed():
         *("It is", "", "::", "", "       a | b", "   ", "       c*d", "   "),
         *("::", "", "   ====  ====", "   x     y|z", "", "``end``\\ "),
     ]
-
-
-@pytest.fixture(scope="module")
-def mathml():
-    needs = "needs pip install -e '.[docs]'"
-    pytest.importorskip("latex2mathml", reason=needs)
-    pytest.importorskip("sphinx", reason=needs)
-    return importlib.import_module("website.formulas").mathml
-
-
-def test_formulas_are_mathml(mathml):
-    made = mathml(r"\sqrt{s^2(\lvert e\rvert)}", "inline")
-    assert made.startswith("<math ")
-    assert "<msqrt>" in made
-
-
-@pytest.mark.parametrize("latex", [r"\frac{1}{", r"\nonsense{x}"])
-def test_a_formula_that_cannot_be_shown_is_refused(latex, mathml):
-    with pytest.raises(ValueError, match=re.escape(repr(latex))):
-        mathml(latex, "inline")
-
-
-def test_marks_for_readers_are_added_once():
-    page = '<p class="caption" role="heading">Use</p><pre>x</pre>'
-    made = accessible(page)
-    assert made == (
-        '<p class="caption" role="heading" aria-level="2">Use</p><pre tabindex="0">x</pre>'
-    )
-    assert accessible(made) == made

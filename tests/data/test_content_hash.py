@@ -200,18 +200,6 @@ def test_what_values_hide_is_told_apart(frames):
 
 
 @pytest.mark.parametrize(
-    "same",
-    [
-        PRICES.set_axis(pd.Index([0, 1, 2, 3], dtype="int64")),
-        PRICES.set_axis(pd.Index(["day", "price"], dtype=object), axis=1),
-    ],
-    ids=["a range is its numbers", "names are text of any type"],
-)
-def test_labels_that_say_the_same_are_one(same):
-    assert hash_of_frame(PRICES) == hash_of_frame(same)
-
-
-@pytest.mark.parametrize(
     "change",
     [
         lambda x: x.iloc[::-1],

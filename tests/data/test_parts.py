@@ -183,17 +183,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(csv):
         part._read(lambda file: csv.write_text("price\n1\n"))
 
 
-def test_a_file_that_nobody_touched_is_hashed_once(csv, at_rest):
-    part = Data.file(csv)
-    for _ in range(3):
-        part.check()
-    assert part.read_frame().equals(PRICES)
-    assert len(at_rest) == 1
-    csv.touch()
-    part.check()
-    assert len(at_rest) == 2
-
-
 def test_a_file_that_is_not_there_is_refused(csv):
     part = Data.file(csv)
     csv.unlink()
@@ -221,16 +210,6 @@ def test_files_travel_as_paths_and_the_rest_by_content(tmp_path):
         again = pickle.loads(pickle.dumps(part))
         assert again == part
         again.check()
-
-
-def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, monkeypatch):
-    np.save(tmp_path / "x.npy", np.zeros(3))
-    array, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
-    assert array.read_array() is array.read_array()
-    monkeypatch.setattr(parts, "MAX_KEPT", 1)
-    assert other.read_frame().equals(PRICES)
-    assert len(parts._cache) == 1
-    assert array.read_array().shape == (3,)
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["inline", "loky"])

@@ -44,7 +44,6 @@ def test_every_share_that_fails_has_its_exact_value(published):
 
 
 def test_claims_need_replicates_to_be_decided():
-    """Of ten replicates nothing follows, however the ten come out, and no rival holds."""
     assert_undecided(study(Config(**CLAIMED)).run(10, **INLINE), exact=FORMULAS)
 
 
@@ -92,10 +91,3 @@ def test_prompts_needed_are_the_least_with_the_power():
     check = AccuracyCheck(512, accuracy=0.8, effect=1, correlation=0.6)
     n = int(prompts_needed(check)["n"])
     assert mid_p_power(n - 1, check) < 0.8 <= mid_p_power(n, check)
-
-
-def test_the_grid_is_different_prompts_then_the_same_then_one_reference():
-    scenarios = study(Config(**SMALL, effect=[0])).scenarios
-    assert [(s.n, s.correlation, s.quantile) for s in scenarios] == [
-        (32, 0, 0), (64, 0, 0), (64, 0.2, 0), (32, 0, 0.5), (64, 0, 0.5),
-    ]  # fmt: skip

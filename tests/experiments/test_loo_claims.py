@@ -69,7 +69,6 @@ def test_the_share_of_the_parting_that_is_left_has_the_error_of_a_jackknife(monk
 
 
 def test_fewer_replicates_reproduce_no_claim_that_more_refute():
-    """With as few as three, neither a claim nor its rival has a lenient answer."""
     result = comparison(Config(n_obs=[100], n_draw=50, high_p=[50, 100])).run(n_rep=3)
     exact = [claim.name for claim in FORMULAS]  # of which replicates say nothing
     exact.append("one definition")  # which three data sets of 100 decide: they differ by 1e-6

@@ -41,7 +41,6 @@ def undecided(claims) -> set[str]:
 
 
 def fell(claims) -> set[str]:
-    """Claims whose rival differs."""
     return set(claims.loc[claims["rival"].str.endswith(": differs"), "claim"])
 
 

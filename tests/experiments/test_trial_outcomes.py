@@ -1,8 +1,10 @@
-"""The table of outcomes: one outcome to a replicate, and three ways to its probabilities."""
+"""The table of outcomes in three ways, and counts of a histogram beside a law."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from experiments._law_histogram import counts_with_law
 from experiments.trial_outcomes import OUTCOMES, Config, TwoStageOutcomes, study
 from simstudy.documents.scenarios.two_stage import TwoStage
 from tests.documents.draws import streams
@@ -37,3 +39,18 @@ def test_the_table_has_the_four_outcomes_in_three_ways(result):
     assert frame["exact"].tolist() == [DESIGN.exact()[name] for name in OUTCOMES]
     error = np.sqrt(frame["exact"] * (1 - frame["exact"]) / 20_000)
     assert_within_mcse(frame["simulated"].to_numpy(), frame["exact"].to_numpy(), error.to_numpy())
+
+
+EDGES = np.linspace(-3, 3, 13)
+VALUES = np.random.default_rng(3).standard_normal(400)
+BARS = counts_with_law(VALUES, EDGES, np.diff(stats.norm.cdf(EDGES)))
+
+
+def test_counts_of_a_histogram_and_their_expectations_are_those_of_a_loop():
+    for bar in BARS.itertuples():
+        assert bar.count == sum(bar.left <= value < bar.right for value in VALUES)
+        chance = stats.norm.cdf(bar.right) - stats.norm.cdf(bar.left)
+        spread = 2 * stats.binom(400, chance).std()
+        assert bar.expected == pytest.approx(400 * chance)
+        assert bar.upper - bar.expected == pytest.approx(spread)
+        assert bar.lower == pytest.approx(max(bar.expected - spread, 0))

@@ -140,7 +140,6 @@ def test_what_kills_its_worker_is_found_and_the_rest_goes_on(hows, tmp_path):
 
 
 def said_of(result, scenario):
-    """Blocks of a scenario that failed, each with its reason."""
     rows = result.failures
     mine = rows[rows["how"] == scenario.how]
     return set(zip(mine["block"], mine["error"], strict=True))

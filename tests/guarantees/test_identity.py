@@ -60,19 +60,16 @@ Case = tuple[Files, Files]
 
 
 def swap(files: Files, name: str, old: str, new: str) -> Case:
-    """A case: some files, and one of them with a text replaced."""
     assert old in files[name], (old, files[name])
     return files, {name: files[name].replace(old, new)}
 
 
 def one(imports: str, value: str, old: str, new: str, **more: str) -> Case:
-    """A case in which `trial.py` changes."""
     files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
     return swap(files, "trial.py", old, new)
 
 
 def beside(imports: str, value: str, other: str, old: str, new: str, **more: str) -> Case:
-    """A case in which another file changes."""
     files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
     return swap(files, f"{other}.py", old, new)
 
@@ -631,7 +628,6 @@ def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp
 )
 @pytest.mark.slow
 def test_the_type_of_a_factor_counts(was, now, projects, tmp_path):
-    """Blocks drawn with 1 are not taken for those of 1.0, which arithmetic may tell apart."""
     files = {
         "trial.py": trial("", "x.mean(axis=1)").replace(
             "n_obs: int = 3", "n_obs: int = 3\n    k: object = 5"

@@ -177,8 +177,6 @@ def test_scenarios_reordered(tmp_path):
 
 
 def test_a_factor_with_a_default_is_added(tmp_path):
-    """The identity of a scenario leaves out factors at their default."""
-
     @dataclass(frozen=True)
     class Mean(factories.Mean):
         color: str = "green"
@@ -189,8 +187,6 @@ def test_a_factor_with_a_default_is_added(tmp_path):
 
 
 def test_methods_added(tmp_path):
-    """A third method with random numbers of its own leaves the data and the others alone."""
-
     @dataclass(frozen=True)
     class Mean(factories.Mean):
         def simulate(self, streams, n_rep):
@@ -257,7 +253,6 @@ print(json.dumps(numbers_of_blocks()))
 
 
 def numbers_of_blocks() -> dict[str, list[float]]:
-    """Every column of a block of some scenarios, as plain numbers."""
     blocks = [
         TwoStage(k=1.0, n1=100, n2=50),
         TwoStage(k=1.0, n1=100, n2=50, draws="sufficient"),

@@ -38,7 +38,6 @@ OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
     params=["s3", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("gs", "abfs"))],
 )
 def kind(request):
-    """Of a store that runs, with a bucket `results`."""
     if reason := emulators.why_not(request.param):
         pytest.skip(reason)
     with emulators.store(request.param):
@@ -47,12 +46,10 @@ def kind(request):
 
 @pytest.fixture
 def out(kind):
-    """A place in the bucket for one test."""
     return f"{kind}://results/{uuid.uuid4().hex}"
 
 
 def everything(out):
-    """All bytes below a place, by name."""
     place = place_of(out)
     files = (path for path in place.rglob("*") if path.is_file())
     return {str(path.relative_to(place)): path.read_bytes() for path in files}

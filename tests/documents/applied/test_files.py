@@ -42,7 +42,6 @@ APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
 
 
 def read(folder, *rows, **settings):
-    """What is found of the scores of A and B in a file."""
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
@@ -97,7 +96,6 @@ def test_a_file_is_answered_as_its_table_is(tmp_path):
 
 
 SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
-TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 
 
 @pytest.fixture
@@ -130,20 +128,6 @@ def test_json_has_null_for_what_there_is_not(tmp_path):
     text = check.write(str(tmp_path / "answer.json")).read_text()
     assert "NaN" not in text
     assert json.loads(text)["answer"]["threshold"] is None
-
-
-def test_a_table_is_written_whole(tmp_path):
-    path = tmp_path / "tasks.csv"
-    path.write_text(TASKS)
-    answer = answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
-    written = answer.write(str(tmp_path / "out"))
-    assert (written / "answer.txt").read_text() == f"{answer}\n"
-    stored = pd.read_parquet(written / "answer.parquet")
-    pd.testing.assert_frame_equal(stored, answer.frame, check_dtype=False)
-    assert len(pd.read_csv(written / "answer.csv")) == 2
-    told = json.loads((written / "answer.json").read_text())
-    assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
-    assert told["answer"]["tasks"][0]["power"] is None
 
 
 def test_a_folder_that_cannot_be_is_said(tmp_path, check):

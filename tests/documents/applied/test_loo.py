@@ -91,7 +91,6 @@ def test_where_the_study_says_that_errors_fail_a_note_does():
 
 
 def write_arviz_file(path, **groups):
-    """Groups of a file as ArviZ writes it, with one variable each."""
     xarray = pytest.importorskip("xarray")
     for group, values in groups.items():
         names = ("chain", "draw", "case")[-values.ndim :]

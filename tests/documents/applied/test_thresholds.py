@@ -59,11 +59,6 @@ def test_a_question_mark_is_solved_for_in_spite_of_defaults():
     assert row["detectable_effect"] == pytest.approx(5)
 
 
-def test_rows_without_names_are_numbered():
-    frame = pd.DataFrame({"sigma": [50, 40], "n": [512, 128]})
-    assert threshold_table(frame)["task"].tolist() == ["1", "2"]
-
-
 @pytest.mark.parametrize("spelling", [True, "true", "Yes", 1, "1"])
 def test_direction_may_be_said_in_words(spelling):
     frame = pd.DataFrame({"lower_is_better": np.array([spelling], object), "sigma": 1, "n": 9})
@@ -95,13 +90,6 @@ def test_direction_may_be_said_in_words(spelling):
 def test_a_row_that_is_wrong_is_named(columns, said):
     with refused(said, DesignError):
         threshold_table(pd.DataFrame(columns))
-
-
-def test_what_is_no_table_is_refused():
-    with pytest.raises(DesignError, match="0 is not a column of a table of tasks"):
-        threshold_table([1])
-    with pytest.raises(DesignError, match="the table has several columns n"):
-        threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))
 
 
 PHI = NormalDist()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, folded_normal_mean
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.stats.models.least_squares import LinearFit, fit_least_squares
@@ -194,3 +195,19 @@ def test_prices_have_the_spread_and_signal_they_declare():
     assert_within_mcse(log.var(axis=1).mean(), 0.25, 0.25 * np.sqrt(2 / 200000))
     assert drawn.coefficients[0] @ drawn.coefficients[0] == pytest.approx(0.75 * 0.25)
     np.testing.assert_array_equal(drawn.y, drawn.y.astype(np.float32))  # alike on all processors
+
+
+def test_friedmans_function_is_the_published_one():
+    features = np.random.default_rng(1).random((3, 4, 6))
+    found = Friedman(n_feature=6).mean_of(features)
+    for rep, obs in np.ndindex(3, 4):
+        a, b, c, d, e, _ = features[rep, obs]
+        expected = 10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+        np.testing.assert_allclose(found[rep, obs], expected, rtol=4 * np.finfo(float).eps)
+
+
+def test_noise_of_friedmans_function_is_about_the_mean_of_the_features():
+    process = Friedman(n_feature=5, noise_sd=3.0)
+    drawn = process.sample(np.random.default_rng(4), 400, 50)
+    noise = (drawn.y - process.mean_of(drawn.features)) / 3.0
+    assert_within_mcse((noise**2).mean(), 1.0, np.sqrt(2 / noise.size))

@@ -25,7 +25,6 @@ TRIAL = ModelTrial(
 
 
 def tried(trial: ModelTrial, model: Model, n_rep: int):
-    """The columns of a block of a model, as a study asks for them."""
     data = trial.draw(streams(), n_rep)
     return try_model(model, trial, streams(model.name), **data)
 

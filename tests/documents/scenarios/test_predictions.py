@@ -26,13 +26,11 @@ N_REP = 3
 
 
 def asked(method, trial=TRIAL, n_rep=N_REP):
-    """A method's columns of what a scenario draws, with what it asks for."""
     known = {"scenario": trial, "streams": streams("m"), **trial.draw(streams(), n_rep)}
     return method(**{name: known[name] for name in inspect.signature(method).parameters})
 
 
 def test_every_position_is_a_plain_computation():
-    """Networks of one replicate, and each distribution from them by hand."""
     data, found = TRIAL.draw(streams(), N_REP), asked(NET)
     initial, order = (streams("m")(name) for name in ("initial weights", "mini-batches"))
     for rep in range(N_REP):

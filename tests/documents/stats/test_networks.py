@@ -165,9 +165,6 @@ def python(environment):
 
 @pytest.mark.slow
 def test_training_is_the_same_whether_its_code_was_compiled_or_read(tmp_path):
-    """The first run compiles, its workers and later runs read the cache: to the last bit the same.
-
-    Code that is called from the cache, and not put into the caller, differed by roundings.
-    """
+    """The first run compiles, later ones read the cache: code that is not inlined would differ."""
     first, second = (python({**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}) for _ in range(2))
     np.testing.assert_array_equal(first, second)

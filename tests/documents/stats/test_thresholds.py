@@ -71,10 +71,7 @@ def test_thresholds_move_with_the_scores(method):
     ("n_obs", "q", "confidence"), [(2, 0.05, 0.8), (50, 0.05, 0.8), (50, 0.9, 0.99)]
 )
 def test_normal_tolerance_covers_exactly(n_obs, q, confidence):
-    """P(mean + c·sd <= quantile) by integrating over the chi distribution of the sd.
-
-    SciPy 1.15 finds c to 1e-7; later versions to the last bits.
-    """
+    """P(mean + c·sd <= quantile) by integrating over the chi law of the sd; SciPy 1.15 has 1e-7."""
     alpha = 1 - confidence
     factor = th.normal_tolerance_factor(n_obs, q, alpha)
     chi = stats.chi(n_obs - 1, scale=1 / math.sqrt(n_obs - 1))

@@ -16,7 +16,6 @@ P_GRID = np.sin(np.linspace(0, np.pi / 2, 20_001)) ** 2
 
 
 def table(n, m):
-    """Every result: counts of the reference and of the check."""
     return np.array(list(itertools.product(range(n + 1), range(m + 1)))).T
 
 

@@ -11,7 +11,6 @@ from simstudy.documents.stats.accuracy import paired
 
 
 def table(n):
-    """Every result: losses and gains."""
     return np.array([(b, c) for b in range(n + 1) for c in range(n + 1 - b)]).T
 
 

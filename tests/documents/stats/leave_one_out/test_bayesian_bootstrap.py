@@ -19,7 +19,6 @@ def make_pointwise(n_rep: int = 3, n_obs: int = 11, seed: int = 5) -> Pointwise:
 
 
 def models_of(n_rep: int = 3, n_obs: int = 11, n_model: int = 3) -> list[Pointwise]:
-    """Models of the same responses."""
     first = make_pointwise(n_rep, n_obs)
     others = (make_pointwise(n_rep, n_obs, seed=20 + at) for at in range(n_model - 1))
     return [first, *(other._replace(y=first.y) for other in others)]

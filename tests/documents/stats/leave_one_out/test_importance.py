@@ -92,12 +92,6 @@ def test_smoothing_is_that_of_arviz():
     np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=100 * EPS)
 
 
-def test_equal_weights_have_no_tail():
-    log_weights, k = importance.smoothed_log_weights(np.full((1, 30), 2.0))
-    np.testing.assert_allclose(log_weights, -np.log(30), rtol=10 * EPS)
-    assert k[0] == np.inf
-
-
 @pytest.mark.parametrize("k", [-0.3, 0.2, 0.9])
 def test_a_pareto_tail_is_fitted_to_its_own_quantiles(k):
     share = np.arange(0.5, 10_000) / 10_000
