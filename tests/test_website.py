@@ -76,11 +76,3 @@ def test_a_package_lists_its_exports_or_a_section_per_module():
 )
 def test_accidental_markup_is_escaped(line, shown):
     assert list(api.escape_markup([line], displays=True)) == [shown]
-
-
-def test_formulas_and_tables_stay_as_typed():
-    lines = ["It is", "", "    a | b", "", "    c*d", "", "====  ====", "x     y|z", "", "`end`"]
-    assert list(api.escape_markup(lines, displays=True)) == [
-        *("It is", "", "::", "", "       a | b", "   ", "       c*d", "   "),
-        *("::", "", "   ====  ====", "   x     y|z", "", "``end``\\ "),
-    ]
