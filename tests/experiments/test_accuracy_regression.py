@@ -21,8 +21,6 @@ FORMULAS = {
     *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),
     *("two forms of θ", "least n of all"),
 }
-SMALL = {"n": [32, 64], "accuracy": [0.5], "correlation": [0.2], "paired_accuracy": [0.5],
-         "quantile": [0.5]}  # fmt: skip
 CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired_accuracy": [0.5],
            "quantile": [0.5, 0.75, 0.95, 0.975]}  # fmt: skip
 
