@@ -41,7 +41,6 @@ CHECKED = [
 
 
 def has_shape(hint: Any) -> bool:
-    """Whether an annotation states the shape of an array."""
     is_shape = isinstance(hint, type) and issubclass(hint, AbstractArray)
     return is_shape or any(map(has_shape, typing.get_args(hint)))
 
@@ -53,7 +52,6 @@ def or_scalar(hint: Any) -> Any:
 
 
 def shapes_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a function that state shapes."""
     return {name: hint for name, hint in function.__annotations__.items() if has_shape(hint)}
 
 
@@ -81,7 +79,6 @@ sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 
 
-# ---------------------------------------------------------------- without the extra `kernels`
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 
@@ -122,13 +119,10 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
         raise
 
 
-# ---------------------------------------------------------------- workers of pytest
 def is_worker() -> bool:
-    """Whether other processes run tests of this session too."""
     return "PYTEST_XDIST_WORKER" in os.environ
 
 
-# ---------------------------------------------------------------- what tests share
 @dataclass(frozen=True)
 class SmokeRuns:
     """Where every experiment runs at smoke scale, once for all tests and workers of a session."""

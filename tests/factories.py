@@ -32,7 +32,6 @@ from simstudy.store.arrow_schema import block_table, columns_of
 from simstudy.store.blocks import Store
 from simstudy.study import Study
 
-# ---------------------------------------------------------------- two intervals for a mean
 INTERVALS = ("t", "z")
 
 
@@ -74,7 +73,6 @@ def mean_study(n_obs: object = (3, 10, 30), *, block_size: int = 50) -> Study:
     )
 
 
-# ---------------------------------------------------------------- data from a file
 PRICE_TABLE = {"day": ["mo", "tu", "we", "th"], "price": [1.5, 2.0, 4.0, 8.5]}
 
 
@@ -105,7 +103,6 @@ def price_study(data):
     )
 
 
-# ---------------------------------------------------------------- methods and blocks that fail
 def stacked(methods, n_rep):
     """The columns of several methods with an axis for the methods; None where one has none."""
     names = dict.fromkeys(name for columns in methods for name in columns)
@@ -225,7 +222,6 @@ class Shifted:
         return {"x": self.shift + streams("data").standard_normal(n_rep)}
 
 
-# ---------------------------------------------------------------- columns that a test gives
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}
 X = np.arange(SIZE, dtype=float)

@@ -74,7 +74,6 @@ class Sums:
 
 
 def drawn(library: str, backend: str) -> dict[str, np.ndarray]:
-    """The columns of a small study in two scenarios."""
     scenarios = [Sums(library), Sums(library, 1)]
     study = Study("sums", scenarios, measures=[mean("total", name="mean")], block_size=20)
     result = study.run(80, seed=5, backend=backend, n_jobs=2)

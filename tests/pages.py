@@ -47,7 +47,6 @@ def run_examples(page: Path, module: ModuleType) -> None:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """Return the arguments of every call of the command line in a page."""
     lines = [line for block in blocks(page, "bash") for line in block.splitlines()]
     words = [shlex.split(line, comments=True) for line in lines]
     found = [part[2:] for part in words if part[:2] == ["python", "run.py"]]
@@ -55,7 +54,6 @@ def commands(page: Path) -> list[list[str]]:
 
 
 def assert_accepted(arguments: list[str]) -> None:
-    """Compose a command as it would be run."""
     project = Project(ROOT, "run.py")
     verb, *rest = arguments if arguments[0] in COMMANDS else ["run", *arguments]
     if verb == "batch":
@@ -83,7 +81,6 @@ def in_one_process() -> Iterator[None]:
 
 
 def pictures_of(page: Path) -> list[str]:
-    """Return the names of the pictures in `docs/figures/` that a page shows."""
     return re.findall(r"\]\((?:docs/)?figures/(\w+)\.png\)", page.read_text(encoding="utf-8"))
 
 
@@ -102,7 +99,6 @@ def figures_of(module: ModuleType) -> dict[str, ggplot]:
 
 
 def figure_behind(picture: str, module: ModuleType) -> ggplot:
-    """Return the figure of a page that a picture shows."""
     made = figures_of(module)
     return made[picture] if picture in made else made["figure"]
 

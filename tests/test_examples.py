@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special
 from statsmodels.duration.hazard_regression import PHReg
 
-from experiments.classics.survival_models import cox as classic_cox
 from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
@@ -45,8 +43,6 @@ def one_process():
 
 @pytest.fixture
 def example(monkeypatch):
-    """A script, as a module that was imported: its study is made and not run."""
-
     def imported(name: str) -> ModuleType:
         monkeypatch.syspath_prepend(EXAMPLES)  # as of a script: an example may import another
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -83,7 +79,6 @@ def test_every_example_is_in_the_list_with_what_it_needs():
         assert f"]({path.name})" in listed, path.name
 
 
-# ---------------------------------------------------------------- survival
 @pytest.fixture
 def patients(example):
     module = example("survival")
@@ -102,51 +97,6 @@ def test_the_cox_model_is_that_of_statsmodels(patients):
         assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
 
 
-def test_the_cox_models_are_that_of_r(example, monkeypatch):
-    """Those of the example and of the classic, replicate by replicate."""
-    if not r_has("survival"):
-        pytest.skip("there is no R with its package survival here")
-    module = example("survival_in_r")
-    data = module.Patients(shape=1.5, n_obs=80).draw(Streams(1, "survival", "patients", 0), 50)
-    known = module.coxph(**data)
-    assert set(known["error"]) == {None}
-    for ours in (module.cox(**data), classic_cox(**data)):
-        np.testing.assert_allclose(ours["estimate"], known["estimate"], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(ours["se"], known["se"], rtol=1e-5)
-    one_arm = module.coxph(data["time"], data["died"] & data["treated"], data["treated"])
-    assert np.isnan(one_arm["estimate"]).all()
-    assert all("converge" in text for text in one_arm["error"])
-
-
-def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
-    module, data = patients
-    with np.errstate(all="ignore"):
-        ours = module.cox(data["time"], data["died"] & data["treated"], data["treated"])
-    assert np.isnan(ours["estimate"]).all()
-
-
-def test_the_weibull_model_maximises_its_likelihood(patients):
-    """Against a search over all three parameters, and the curvature that it ends at."""
-    module, data = patients
-    ours = module.weibull(**data)
-    time, died, treated = (data[name][0] for name in ("time", "died", "treated"))
-
-    def minus_log_likelihood(at):
-        log_rate = at[0] + at[1] * treated
-        log_hazard = log_rate + at[2] + np.expm1(at[2]) * np.log(time)
-        return (np.exp(log_rate) * time ** np.exp(at[2])).sum() - (died * log_hazard).sum()
-
-    found = optimize.minimize(minus_log_likelihood, [-2.0, 0.0, 0.0], method="BFGS", tol=1e-8)
-    assert ours["estimate"][0] == pytest.approx(found.x[1], abs=1e-4)
-    steps = 1e-3 * np.eye(3)
-    ends = [
-        [found.x + p * i + q * j for p in (1, -1) for q in (1, -1)] for i in steps for j in steps
-    ]
-    curved = np.array([[minus_log_likelihood(at) for at in four] for four in ends])
-    information = (curved @ [1, -1, -1, 1]).reshape(3, 3) / 4e-6
-    assert ours["se"][0] == pytest.approx(np.sqrt(np.linalg.inv(information)[1, 1]), rel=1e-3)
-
-
 def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
     """Its limit is the log ratio of deaths per year at risk; that of the others is the truth."""
     module = example("survival")
@@ -160,35 +110,6 @@ def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
     sd = 0.12 / np.sqrt(400)
     assert_within_mcse(found.loc["exponential", "estimate"], bias, sd)
     assert_caught(found.loc["Weibull", "estimate"], bias, sd)
-
-
-# ---------------------------------------------------------------- the others
-def test_the_lasso_is_scored_by_the_risk_of_a_new_prediction(example):
-    module = example("lasso")
-    scenario = module.Sparse(correlation=0.7, n_feature=30)
-    beta = scenario.beta()
-    perfect = module.scored(beta, scenario)
-    assert (perfect["risk"], perfect["found"], perfect["false"]) == (0, 1, 0)
-    wrong = module.scored(np.roll(beta, 1), scenario)
-    x = np.random.default_rng(1).normal(size=(200_000, 30))
-    x = x @ np.linalg.cholesky(scenario.covariance()).T
-    errors = (x @ (np.roll(beta, 1) - beta)) ** 2
-    assert_within_mcse(errors.mean(), wrong["risk"], errors.std() / np.sqrt(len(errors)))
-    assert (wrong["found"], wrong["false"]) == (0, 2)
-
-
-def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
-    """The crude difference has its limit in the table; weighting has the effect."""
-    module = example("plasmode")
-    rows = module.diabetes.read_array()
-    x, y = rows[:, :-1] / rows[:, :-1].std(axis=0), rows[:, -1]
-    p = special.expit(x[:, module.BMI] + x[:, module.PRESSURE] / 2)
-    limit = np.average(y, weights=p) - np.average(y, weights=1 - p)
-    summary = replace(module.study, n_rep=400).run().summary
-    found = summary.query("measure == 'bias' and n_obs == 400").set_index("method")["estimate"]
-    assert_within_mcse(found["crude"], limit, 7.2 / np.sqrt(400))
-    assert_caught(found["weighting"], limit, 8.6 / np.sqrt(400))
-    assert abs(found["weighting"]) < 5 * 8.6 / np.sqrt(400)
 
 
 def outputs_of(notebook: Path, module: ModuleType) -> list[Any]:

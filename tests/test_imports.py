@@ -21,7 +21,6 @@ def names_in(folder: str) -> list[str]:
 
 
 def printed_by(code: str) -> str:
-    """What the code prints in an interpreter of its own."""
     told = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -69,14 +68,6 @@ def test_packages_start_without_what_only_some_runs_need():
     names = [name for package in PACKAGES for name in names_in(f"simstudy.{package}")]
     modules = [name for name in names if ".compiled." not in name]
     assert printed_by(first_to_import(modules, NOTHING_TO_DO_NEEDS_NO)) == ""
-
-
-def test_a_study_is_built_without_what_only_some_runs_need():
-    code = "".join(
-        f"from experiments.{name} import Config, study; study(Config()); "
-        for name in ("two_stage.study", "bootstrap_se", "umbrella_rank")
-    )
-    assert imported_by(code.rstrip("; "), NOTHING_TO_DO_NEEDS_NO) == []
 
 
 def test_a_run_with_nothing_to_do_imports_nothing_heavy(tmp_path):

@@ -66,16 +66,3 @@ def test_a_benchmark_grows_and_shrinks_file_by_file(project):
     other = dgp.replace("laplace(self.centre, ", "uniform(-1, 1, ")
     write(project, {"dgps/uniform.py": other})
     assert run(project) == 5, "a case of its own for all methods"
-
-
-def test_somebody_elses_blocks_are_copied(project, tmp_path):
-    theirs = shutil.copytree(project, tmp_path / "theirs")
-    write(theirs, {"methods/midrange.py": FIFTH})
-    assert run(theirs) == 5 * N_DGPS
-    assert run(project) == 4 * N_DGPS
-    write(project, {"methods/midrange.py": FIFTH})
-    stored = "results/location/replicates"
-    for file in (theirs / stored).glob("*.parquet"):
-        shutil.copy(file, project / stored)
-    assert run(project) == 0
-    assert "midrange" in published_methods(project)

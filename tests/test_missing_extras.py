@@ -11,7 +11,7 @@ import pytest
 from simstudy import Rules, Study, each_replicate, grid
 from simstudy.cli.project import in_own_code
 from simstudy.errors import EXTRAS, ConfigError, NotHereError, SimstudyError
-from tests.cli.projects import give, python
+from tests.cli.projects import python
 from tests.support import INLINE, ROOT, on
 
 DISTRIBUTIONS = {"dask": "distributed", "sklearn": "scikit-learn", "dask_jobqueue": "dask-jobqueue"}
@@ -131,21 +131,9 @@ def test_an_experiment_without_its_library_need_not_be_mended(monkeypatch):
         import sklearn  # noqa: F401
 
 
-# ---------------------------------------------------------------- launchers
 def test_a_launcher_names_the_extra(tmp_path):
     done = python(ROOT, "-c", LAUNCHER, *SWEEP, f"out={tmp_path}", "hydra/launcher=slurm")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "hydra-submitit-launcher is not installed" in done.stderr
     assert "pip install 'simstudy[slurm]'" in done.stderr
-
-
-def test_a_launcher_of_slurm_needs_slurm(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="needs its launcher")
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.chdir(tmp_path)
-    line = [*SWEEP, "hydra/launcher=slurm", f"out={tmp_path}"]
-    assert give(*line, script=str(ROOT / "run.py")) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert said.startswith('RuntimeError: Could not detect "srun"')

@@ -20,15 +20,6 @@ def test_the_version_is_the_same_everywhere():
     assert PROJECT["dynamic"] == ["version"]
 
 
-def test_license_and_authors_are_the_same_everywhere():
-    (author,) = PROJECT["authors"]
-    assert CITATION["authors"] == [author]
-    text = (ROOT / "LICENSE").read_text()
-    assert author["name"] in text
-    assert PROJECT["license"] == CITATION["license"] == "BSD-3-Clause"
-    assert text.startswith("BSD 3-Clause License")
-
-
 def test_every_study_of_a_document_is_in_the_scope_of_one():
     pages = {
         name: part.get("page")
@@ -42,13 +33,3 @@ def test_every_study_of_a_document_is_in_the_scope_of_one():
     titles = [reference["title"] for reference in CITATION["references"]]
     assert [title for title in titles if title not in COUNTS] == []
     assert len(titles) == 5
-
-
-def test_contributing_names_the_test_command_and_extras_that_there_are():
-    page = (ROOT / "CONTRIBUTING.md").read_text()
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    assert "python -m pytest" in page
-    assert "pip install -e '.[test]'" in page
-    assert set(re.findall(r"pip install -e '\.\[(\w+)\]'", page)) <= set(extras)

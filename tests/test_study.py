@@ -85,7 +85,6 @@ def test_a_run_refuses(asked, says):
         mean_study((3,)).run(**asked)
 
 
-# ---------------------------------------------------------------- what a run promises
 def test_only_what_is_missing_is_computed(tmp_path):
     study = mean_study((3, 10))
     assert study.run(120, out=tmp_path, **INLINE).outcome.n_blocks == 2 * 3
@@ -104,9 +103,6 @@ def test_another_studys_folder_is_refused(tmp_path):
     with pytest.raises(StoreError, match='holds the results of study "someone else\'s"'):
         study.run(60, out=tmp_path)
     assert sorted((tmp_path / "toy" / "replicates").iterdir()) == blocks
-
-
-# ---------------------------------------------------------------- replay
 
 
 def test_an_address_of_another_study_is_refused():

@@ -1,20 +1,11 @@
 """The table of contents of the site lists every page; docstrings are shown as written."""
 
-import importlib
 import re
 
 import pytest
 
 from tests.support import ROOT
-from website.accessible import accessible
-from website.api import (
-    autodoc_directives,
-    escape_markup,
-    fill_api_blocks,
-    link_names,
-    short_names,
-    without_type,
-)
+from website import api
 from website.contents import parts, subpages, with_contents, with_subpages
 
 DOCS = ROOT / "docs"
@@ -33,7 +24,6 @@ def test_every_page_is_listed_once_in_the_contents():
 
 
 def words_of(page):
-    """Words of a page, without code, formulas and the targets of links."""
     text = re.sub(r"^ *```.*?^ *```", "", page, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)", " ", text, flags=re.DOTALL)
     return [word for word in text.split() if re.search(r"[^\W\d]", word)]
@@ -64,15 +54,12 @@ def test_subpages_are_the_list_above_the_first_part():
 
 
 def test_a_package_lists_its_exports_or_a_section_per_module():
-    assert ":members: AccuracyCheck, Answer, " in autodoc_directives("simstudy.documents.applied")
-    claims = autodoc_directives("simstudy.claims")
+    assert ":members: AccuracyCheck, Answer, " in api.autodoc_directives(
+        "simstudy.documents.applied"
+    )
+    claims = api.autodoc_directives("simstudy.claims")
     assert " of_row" in claims
     assert "Rival" not in claims, "documented on the page of simstudy"
-
-
-def test_only_api_blocks_are_replaced():
-    assert fill_api_blocks("`{api} simstudy.tables`") == "`{api} simstudy.tables`"
-    assert "automodule:: simstudy.tables" in fill_api_blocks("```{api} simstudy.tables\n```")
 
 
 @pytest.mark.parametrize(
@@ -88,71 +75,4 @@ def test_only_api_blocks_are_replaced():
     ],
 )
 def test_accidental_markup_is_escaped(line, shown):
-    assert list(escape_markup([line], displays=True)) == [shown]
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        (
-            ":type x: collections.abc.Mapping[str, a.B]",
-            ":type x: ~collections.abc.Mapping[str, ~a.B]",
-        ),
-        (":vartype x: tuple[float, ...]", ":vartype x: tuple[float, ...]"),
-        (":ivar lower, upper: Limits", ":ivar lower,upper: Limits"),
-        ("See simstudy.measures", "See simstudy.measures"),
-    ],
-)
-def test_types_are_shown_by_their_last_names(line, shown):
-    assert short_names(line) == shown
-
-
-def test_formulas_and_tables_stay_as_typed():
-    lines = ["It is", "", "    a | b", "", "    c*d", "", "====  ====", "x     y|z", "", "`end`"]
-    assert list(escape_markup(lines, displays=True)) == [
-        *("It is", "", "::", "", "       a | b", "   ", "       c*d", "   "),
-        *("::", "", "   ====  ====", "   x     y|z", "", "``end``\\ "),
-    ]
-
-
-@pytest.fixture(scope="module")
-def mathml():
-    needs = "needs pip install -e '.[docs]'"
-    pytest.importorskip("latex2mathml", reason=needs)
-    pytest.importorskip("sphinx", reason=needs)
-    return importlib.import_module("website.formulas").mathml
-
-
-def test_formulas_are_mathml(mathml):
-    made = mathml(r"\sqrt{s^2(\lvert e\rvert)}", "inline")
-    assert made.startswith("<math ")
-    assert "<msqrt>" in made
-
-
-@pytest.mark.parametrize("latex", [r"\frac{1}{", r"\nonsense{x}"])
-def test_a_formula_that_cannot_be_shown_is_refused(latex, mathml):
-    with pytest.raises(ValueError, match=re.escape(repr(latex))):
-        mathml(latex, "inline")
-
-
-def test_names_in_a_list_are_links():
-    lines = ["Tests", "    power      rejections", "    mse        errors", "", "    plain text"]
-    assert list(link_names(lines)) == [
-        *("Tests", "", "- :py:obj:`power`: rejections", "- :py:obj:`mse`: errors", ""),
-        "    plain text",
-    ]
-
-
-def test_words_before_a_colon_of_a_property_are_no_type():
-    made = ["scenarios, axes, seed.", "", ":type: The plan"]
-    assert without_type(made) == ["The plan: scenarios, axes, seed.", ""]
-    assert without_type(["The plan."]) == ["The plan."]
-
-
-def test_marks_for_readers_are_added_once():
-    page = '<p class="caption" role="heading">Use</p><pre>x</pre>'
-    made = accessible(page)
-    assert made == (
-        '<p class="caption" role="heading" aria-level="2">Use</p><pre tabindex="0">x</pre>'
-    )
-    assert accessible(made) == made
+    assert list(api.escape_markup([line], displays=True)) == [shown]

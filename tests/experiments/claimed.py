@@ -7,7 +7,6 @@ from simstudy.claims.verdict import DIFFERS, REPRODUCED, TOO_FEW, UNCHECKABLE
 
 
 def verdicts(result: Result) -> dict[str, str]:
-    """The verdict of each claim, by its name."""
     return dict(zip(result.claims["claim"], result.claims["verdict"], strict=True))
 
 
@@ -21,7 +20,6 @@ def rivals(result: Result) -> dict[str, str]:
 
 
 def assert_holds(result: Result) -> None:
-    """At published sizes: every verdict as expected, and every rival falls."""
     assert_as_foreseen(result)
     assert_rivals_fall(result)
 

@@ -1,6 +1,5 @@
 """Accuracy regression: claims come out as foreseen, can fail, and need replicates to be decided."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,8 +21,6 @@ FORMULAS = {
     *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),
     *("two forms of θ", "least n of all"),
 }
-SMALL = {"n": [32, 64], "accuracy": [0.5], "correlation": [0.2], "paired_accuracy": [0.5],
-         "quantile": [0.5]}  # fmt: skip
 CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired_accuracy": [0.5],
            "quantile": [0.5, 0.75, 0.95, 0.975]}  # fmt: skip
 
@@ -45,17 +42,9 @@ def test_every_share_that_fails_has_its_exact_value(published):
 
 
 def test_claims_need_replicates_to_be_decided():
-    """Of ten replicates nothing follows, however the ten come out, and no rival holds."""
     assert_undecided(study(Config(**CLAIMED)).run(10, **INLINE), exact=FORMULAS)
 
 
-def test_claims_of_the_document_say_nothing_at_other_levels():
-    found = study(Config(alpha=0.1, **SMALL)).run(100, **INLINE).claims.set_index("claim")
-    assert "alpha = 0.05" in found.loc["alpha", "detail"]
-    assert found.loc["alpha", "verdict"] == "no data"
-
-
-# ---------------------------------------------------------------- statements can fail
 def test_two_replicates_decide_no_variance():
     """Their influence-function error is 0, whatever they are."""
     result = study(Config(**CLAIMED)).run(2, **INLINE)
@@ -85,7 +74,6 @@ def test_shares_half_a_percent_off_are_not_those_of_enumeration():
         enumerated(0, n_rep=1000)
 
 
-# ---------------------------------------------------------------- numbers of figures
 def test_the_sizes_are_those_of_the_formula():
     check = AccuracyCheck(32)
     z = 1.6448536269514722 + 0.8416212335729143
@@ -101,23 +89,3 @@ def test_prompts_needed_are_the_least_with_the_power():
     check = AccuracyCheck(512, accuracy=0.8, effect=1, correlation=0.6)
     n = int(prompts_needed(check)["n"])
     assert mid_p_power(n - 1, check) < 0.8 <= mid_p_power(n, check)
-
-
-# ---------------------------------------------------------------- the grid
-def test_the_grid_is_different_prompts_then_the_same_then_one_reference():
-    scenarios = study(Config(**SMALL, effect=[0])).scenarios
-    assert [(s.n, s.correlation, s.quantile) for s in scenarios] == [
-        (32, 0, 0), (64, 0, 0), (64, 0.2, 0), (32, 0, 0.5), (64, 0, 0.5),
-    ]  # fmt: skip
-
-
-def test_figures_of_scenarios_that_are_left_out_say_what_they_lack():
-    whole = study(Config(**SMALL))
-    result = replace(whole, scenarios=whole.scenarios[:4]).run(100, **INLINE)
-    for name, lacks in {
-        "one_reference": "a reference that is used again",
-        "same_prompts": "the same prompts for the reference and the check",
-        "savings": "the same prompts",
-    }.items():
-        with pytest.raises(LookupError, match=lacks):
-            result.details.figures[name](result)

@@ -7,7 +7,6 @@ from experiments import classifier_threshold_grid as wider
 from experiments.classifier_threshold.claims import EXACTLY
 from experiments.classifier_threshold.figures import LABELS, PUBLISHED, PUBLISHED_BESIDE
 from experiments.classifier_threshold.study import Config, study
-from simstudy.documents.scenarios.thresholds import Bound
 from simstudy.documents.stats.thresholds import METHODS
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
@@ -76,13 +75,3 @@ def test_the_grid_agrees_with_its_theory():
     some = rows[~sure]
     assert_within_mcse(some["estimate"], some["exact"], error[~sure])
     assert_caught(some["estimate"], some["confidence"], error[~sure])
-
-
-def test_methods_of_the_grid_share_their_data_between_confidences():
-    config = wider.Config(n_obs=[50], sensitivity=[0.95], scores=["normal"], n_rep=100)
-    result = wider.study(config).run()
-    place = Bound.methods.index("empirical")
-    low, high = (
-        result.columns(scenario, "safe")["safe"][:, place] for scenario in result.plan.scenarios
-    )
-    np.testing.assert_array_equal(low, high)

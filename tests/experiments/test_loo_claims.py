@@ -15,7 +15,6 @@ from experiments.loo_r2.study import study as comparison
 from simstudy.errors import TooFewReplicatesError
 
 
-# ---------------------------------------------------------------- criteria
 @pytest.mark.parametrize("points", [0.005, 0.01, 0.05])
 def test_a_difference_of_a_standard_error_is_what_its_interval_loses(points):
     covers = 1 - 2 * stats.norm.sf(1.959963984540054 * (1 - moves_coverage(points)))
@@ -69,14 +68,7 @@ def test_the_share_of_the_parting_that_is_left_has_the_error_of_a_jackknife(monk
     assert found.mcse == pytest.approx(jackknife, rel=2 / rows["small"].sum())
 
 
-def test_one_group_alone_has_no_parting():
-    rows = two_groups().assign(small=False)
-    with pytest.raises(LookupError, match="data sets with a small R², and others"):
-        claims._parting(rows, PUBLISHED)
-
-
 def test_fewer_replicates_reproduce_no_claim_that_more_refute():
-    """With as few as three, neither a claim nor its rival has a lenient answer."""
     result = comparison(Config(n_obs=[100], n_draw=50, high_p=[50, 100])).run(n_rep=3)
     exact = [claim.name for claim in FORMULAS]  # of which replicates say nothing
     exact.append("one definition")  # which three data sets of 100 decide: they differ by 1e-6

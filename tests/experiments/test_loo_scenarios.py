@@ -8,7 +8,7 @@ from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_b
 from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.documents.stats.leave_one_out.utilities import R2_FORMS, UTILITIES
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import FALSE_ALARM, assert_caught, assert_within_mcse, replicates_to_catch
 
 SMALL = LeaveOneOut(
@@ -114,7 +114,6 @@ def test_coefficients_of_equal_size_are_those_of_the_linear_model():
     assert len(np.unique(drawn.coefficients)) == 20
 
 
-# ---------------------------------------------------------------- importance sampling
 def test_importance_sampling_is_beside_the_exact_answer():
     scenario = ImportanceSampling(n_obs=30, n_feature=2, n_draw=2000)
     found = scenario.simulate(streams(), 4)

@@ -1,24 +1,13 @@
 """Leave-one-out studies: claims as foreseen at reduced size, figures from what is stored."""
 
-import re
-
-import numpy as np
 import pytest
 
 from experiments.loo_calibration.study import Config as CalibrationConfig
 from experiments.loo_calibration.study import study as calibration
 from experiments.loo_importance.study import Config as ImportanceConfig
 from experiments.loo_importance.study import study as importance
-from experiments.loo_r2.cells import TAYLOR, standard_errors, values
-from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from experiments.loo_r2.tables import TERMS
-from simstudy.documents.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    taylor,
-    taylor_difference,
-)
 
 pytestmark = pytest.mark.slow
 
@@ -34,39 +23,6 @@ def test_the_published_grid_is_the_documents():
     assert {s.noise_sd for s in made.scenarios if s.prior == "default"} == {2.0, 1.0, 0.5}
     assert {s.n_feature for s in made.scenarios if s.prior == "wide"} == {20, 50, 100}
     assert made.n_rep == 100
-
-
-WRITTEN = {
-    r"\|([^|]*)\|": r"abs(\1)", r"\(y − ȳ\)": "d", "R²": "R", "²": "**2", "−": "-",
-    "2 RMSE": "2*RMSE", r"\) d": ")*d",
-}  # fmt: skip
-
-
-def evaluated(terms: str, **names) -> np.ndarray:
-    for written, meant in WRITTEN.items():
-        terms = re.sub(written, meant, terms)
-    return eval(terms, {}, names)
-
-
-@pytest.mark.parametrize("utility", TERMS)
-def test_the_terms_that_the_table_prints_are_the_standard_errors_that_are_computed(utility):
-    rng, n = np.random.default_rng(1), 7
-    y, e, f = (rng.standard_normal((1, n)) for _ in range(3))
-    d, own, other = y - y.mean(), Pointwise(y, e), Pointwise(y, f)
-    names = {"ê": e, "ê_A": e, "ê_B": f, "d": d, "MSE_y": (d * d).mean()}
-    for suffix, answer in {"": taylor(own), "_A": taylor(own), "_B": taylor(other)}.items():
-        value = dict(zip(UTILITIES, answer.value[0], strict=True))
-        names |= {f"{name.upper()}{suffix}": value[name] for name in ("mae", "mse", "rmse")}
-        names[f"R{suffix}"] = value["r2_mean_square"]
-    at = UTILITIES.index(utility)
-    pairs = [
-        (TERMS[utility].own, taylor(own)),
-        (TERMS[utility].difference, taylor_difference(own, other)),
-    ]
-    for terms, computed in pairs:
-        psi = evaluated(terms, **names)
-        error = np.sqrt((psi**2).sum() / (n * (n - 1)))
-        np.testing.assert_allclose(error, computed.std_error[0, at], rtol=1e-12)
 
 
 def test_the_table_has_a_standard_error_for_each_utility(small):
@@ -85,7 +41,6 @@ def undecided(claims) -> set[str]:
 
 
 def fell(claims) -> set[str]:
-    """Claims whose rival differs."""
     return set(claims.loc[claims["rival"].str.endswith(": differs"), "claim"])
 
 
@@ -93,30 +48,6 @@ def test_claims_come_out_as_foreseen(small):
     enough = {"low n", "low n, right form", "low n, dispersion", "one definition"}
     assert not undecided(small.claims) & enough
     assert {"large n", "low n, dispersion"} <= fell(small.claims)
-
-
-def test_values_are_those_of_their_place_on_the_axes(small):
-    scenario = small.plan.scenarios[0]
-    whole = small.columns(scenario, "std_error")["std_error"]
-    found = values(small, scenario, "std_error", utility="mae", method="bootstrap")
-    np.testing.assert_array_equal(found, whole[:, 0, UTILITIES.index("mae"), 1])
-
-
-def test_standard_errors_have_a_row_for_each_data_set(small):
-    parts = [ordinary(small), few_observations(small), many_features(small)]
-    assert sum(map(len, parts)) == len(small.plan.scenarios)
-    drawn = standard_errors(small, parts[0], form="r2_variance")
-    assert len(drawn) == 30 * len(parts[0])
-    first = values(small, parts[0][0], "std_error", utility=TAYLOR, method="taylor")
-    np.testing.assert_array_equal(drawn["taylor"][:30], first)
-
-
-def test_a_run_without_their_scenarios_has_no_figure_and_no_claim():
-    result = study(Config(n_obs=[100], low_n=[200], high_p=[1], n_draw=50)).run(n_rep=10)
-    with pytest.raises(LookupError, match="a scenario of this figure"):
-        result.figure("simres_low_n")
-    said = result.claims.set_index("claim")["verdict"]
-    assert set(said[["low n", "high p", "overfitted, p = 50"]]) == {"no data"}
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +78,3 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     printed = {claim.name: claim for claim in result.details.claimed}[OVERFITTED]
     assert printed.verdict(printed.reproduce(result)) == "reproduced"
     assert "overfitted, p = 100, importance sampling" in fell(result.claims)
-
-
-def test_the_table_of_errors_has_a_row_per_cell_in_the_order_of_n(calibrated):
-    table = calibrated.table("relative_errors")
-    frame = table.frame
-    assert list(zip(frame["n"], frame["p"], strict=True)) == [(5, 5), (50, 50), (50, 100), (100, 5)]
-    errors = frame.filter(like="_mcse").to_numpy()
-    assert errors.shape == (4, 4)
-    assert (errors[~np.isnan(errors)] > 0).all()
-    assert "Rows with n = 50 have the wide prior." in " ".join(table.notes)

@@ -22,14 +22,6 @@ def test_boston_is_shipped_number_for_number():
     assert (table[:, -1].min(), table[:, -1].max()) == (5, 50)
 
 
-def test_diabetes_comes_with_scikit_learn():
-    pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
-    table = regression_data("diabetes").read_array()
-    assert table.shape == (442, 11)
-    assert (table[:, -1].min(), table[:, -1].max()) == (25, 346)  # as its authors describe it
-
-
-# ---------------------------------------------------------------- files
 FRAME = pd.DataFrame({"price": [1.0, 2.0, 4.0], "rooms": [3, 4, 5], "age": [0.5, 0.25, 0.125]})
 
 

@@ -67,7 +67,6 @@ def test_the_log_of_what_has_none_is_refused_before_drawing(tmp_path):
         built(data=str(tmp_path / "gains.csv"), target="y", response=["log"], predictors=["net_5"])
 
 
-# ---------------------------------------------------------------- claims
 def result_of(methods=("net_10", "net_8", "net_5"), **columns):
     """A result whose methods have these columns `(rep, method)`, at one position of each axis."""
     axes = {
@@ -146,32 +145,3 @@ SHARES = [
 def test_a_claim_counts_the_replicates_in_which_it_holds(name, columns, share):
     """In order, agreed by all measures on the best and the worst, all three rejected."""
     assert claim(name, result_of(**columns)).value == share
-
-
-def test_claims_on_networks_need_all_three():
-    result = result_of(log10_p=[IN_ORDER])
-    result.plan.axes["method"] = ("net_10",)
-    with pytest.raises(LookupError, match="all three networks"):
-        claim("joint null", result)
-
-
-@pytest.fixture(scope="module")
-def small():
-    return built().run()
-
-
-@pytest.mark.slow
-def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
-    for name in small.details.figures:
-        small.figure(name)
-    told = small.claims[["detail", "rival"]]
-    assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)
-
-
-@pytest.mark.slow
-def test_figures_of_other_predictors_alone():
-    result = built(predictors=["least_squares"], epochs=[1]).run()
-    result.figure("1")
-    result.figure("distributions")
-    with pytest.raises(LookupError, match="a network"):
-        result.figure("training")

@@ -1,10 +1,13 @@
-"""Published claims are decided as foreseen and fall for their rivals; every figure is drawn."""
+"""Published claims are decided as foreseen and fall for their rivals; every study answers."""
 
 import pandas as pd
 import pytest
 
+from simstudy import load
 from simstudy.claims.verdict import DECIDED
-from tests.support import ROOT
+from simstudy.cli.project import experiment_names, load_experiment
+from simstudy.errors import ConfigError
+from tests.support import ROOT, needs_results
 
 UNDECIDED = {
     ("proportion_compatible", "exact means"): "the largest deviation, 0.002 of 0.01 allowed",
@@ -36,3 +39,18 @@ def test_published_claims_are_decided_and_fall_for_their_rivals(path):
     ]
     falls = held["rival"].str.endswith(": differs")
     assert falls.all(), held.loc[~falls, ["claim", "rival"]].to_dict("records")
+
+
+@needs_results
+@pytest.mark.parametrize("name", experiment_names(ROOT))
+def test_a_study_answers_from_its_published_summary(name):
+    module = load_experiment(name, ROOT)
+    try:
+        study = module.study(module.Config())
+    except ConfigError as error:  # data or a library that may not be here
+        pytest.skip(str(error))
+    said = study.answer(load(ROOT / "results" / name))
+    text = said if isinstance(said, str) else " ".join(said)
+    assert any(sign.isdigit() for sign in text)
+    assert "nan" not in text
+    assert len(text) < 500

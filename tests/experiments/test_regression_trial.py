@@ -2,8 +2,9 @@
 
 import pytest
 
-from experiments import regression_trial_inner
+from experiments import regression_trial_models
 from experiments.regression_trial.study import Config, study
+from simstudy.errors import DesignError
 
 pytestmark = pytest.mark.slow
 
@@ -13,7 +14,6 @@ def small():
     return study(Config()).run(n_rep=400)
 
 
-# ---------------------------------------------------------------- claims and figures
 SHARP = [
     "prospective sample",
     "risk without intercept",
@@ -29,7 +29,6 @@ def claims():
 
 
 def test_what_is_sharp_is_decided_and_nothing_is_decided_otherwise(claims):
-    """The rest is too few replicates to tell, and no wrong answer is reproduced."""
     sharp, is_foreseen = claims.loc[SHARP], claims["verdict"] == claims["expected"]
     assert is_foreseen[SHARP].all(), sharp["detail"]
     fallen = sharp.loc[sharp["expected"] == "reproduced", "rival"]
@@ -73,9 +72,9 @@ def test_bars_of_figure_3a_are_the_counts(small):
         assert rejected == (z["z"][wanted, 0, at] < limit).sum()
 
 
-def test_few_inner_replicates_decide_nothing():
-    result = regression_trial_inner.study(regression_trial_inner.Config(n_inner=[50])).run(n_rep=40)
-    claim = result.claims.iloc[0]
-    assert claim["verdict"] == "too few replicates", claim["detail"]
-    assert claim["rival"] == "the vanilla bootstrap: too few replicates"
-    assert len(result.figure("inner").data) == 4 * 40
+def test_too_few_fresh_observations_are_refused():
+    pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
+    config = regression_trial_models.Config(n_test=[500], n_truth=1000, n_boot=80, n_train=40)
+    said = r"n_truth=1000 fresh observations know the true metric hardly better"
+    with pytest.raises(DesignError, match=said):
+        regression_trial_models.study(config)

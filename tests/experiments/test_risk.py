@@ -1,13 +1,15 @@
-"""The risk of a fitted linear model and its bootstrap: against loops, theory and simulation."""
+"""The risk of a fitted linear model and its bootstrap: loops, theory, simulation, and claims."""
 
 import numpy as np
+import pytest
 
+from experiments import bootstrap_se, regression_risk
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_risk import RegressionRisk
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
-from tests.documents.scenarios.draws import streams
-from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.draws import bootstrap_indices, streams
 from tests.documents.stats.models.linear_models import plain_fits
+from tests.experiments.claimed import assert_holds
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 
@@ -37,7 +39,6 @@ def test_the_bias_of_the_printed_risk_is_known():
     assert_caught(mean, 5.0 / 100, sd / np.sqrt(n_rep))  # the features' means forgotten
 
 
-# ---------------------------------------------------------------- the bootstrap
 def test_a_block_of_bootstraps_is_the_plain_loop():
     scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
     found = scenario.simulate(streams(), n_rep)
@@ -77,3 +78,38 @@ def test_the_bias_of_the_variance_is_that_of_both_divisors():
     exact = BootstrapSe(n_test=SIZE, n_boot=10.0).exact()["variance_bias"]
     assert_within_mcse(mean, 1 + exact, sd / np.sqrt(n_rep))
     assert_caught(mean, 1 - 1 / SIZE, sd / np.sqrt(n_rep))  # one divisor forgotten
+
+
+@pytest.mark.slow
+def test_all_numbers_of_resamples_see_the_same_data_and_few_reproduce_nothing():
+    resampled = bootstrap_se.study(bootstrap_se.Config()).run(n_rep=200)
+    plan = resampled.plan
+    first, *others = (resampled.columns(each, "sd_true")["sd_true"] for each in plan.scenarios)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+    assert resampled.claims["verdict"].tolist() == ["too few replicates", "differs"]
+
+
+@pytest.mark.slow
+def test_claims_on_the_bootstrap_come_out_as_foreseen_and_the_rival_falls():
+    """Of the published number of replicates, and the document's resamples alone."""
+    assert_holds(bootstrap_se.study(bootstrap_se.Config(n_boot=[1000])).run())
+
+
+EXACT = ("variance of chi-square", "norm as a sum", "printed risk")  # which need no replicates
+
+
+@pytest.mark.slow
+def test_claims_on_the_risk_come_out_as_foreseen_and_rivals_fall():
+    """As many replicates as are published, by the law of the fits instead of by fits."""
+    published = regression_risk.study(regression_risk.Config(draws="law")).run()
+    assert_holds(published)
+    last = published.summary.query("n_test == 30000 and metric == 'mse'").set_index("measure")
+    assert last.loc["rmse", "lower"] < last.loc["model_se", "estimate"] * 1.05
+    assert last.loc["rmse_printed", "lower"] > 2 * last.loc["model_se", "estimate"]
+
+
+@pytest.mark.slow
+def test_few_replicates_reproduce_no_claim_on_the_risk():
+    few = regression_risk.study(regression_risk.Config(n_test=[10000])).run(20).claims
+    assert "reproduced" not in set(few.loc[~few["claim"].isin(EXACT), "verdict"])

@@ -28,7 +28,6 @@ def drawn(n_rep, **settings):
     return study(config).run(n_rep, seed=2, backend="inline")
 
 
-# ---------------------------------------------------------------- figures
 @pytest.fixture(scope="module")
 def published():
     """As many as are published: where few nulls are true, fewer decide nothing."""
@@ -44,19 +43,6 @@ def test_few_replicates_reproduce_nothing_that_is_simulated():
     assert set(few.index[few["verdict"] == "reproduced"]) == EXACT | PLAIN
 
 
-def test_the_claims_can_fail(monkeypatch):
-    """With a critical value that is too large, the claims about power and size are not kept."""
-
-    def lenient(*design: float) -> float:
-        return float(critical_value(*design)) + 0.3
-
-    monkeypatch.setattr("simstudy.documents.scenarios.two_stage.critical_value", lenient)
-    verdicts = drawn(20_000, n2=[50, 400]).claims.set_index("claim")["verdict"]
-    assert verdicts["average type-I error"] == "differs"
-    assert verdicts["empirical power"] == "differs"
-    assert verdicts["outcome table"] == "differs"
-
-
 def test_the_distance_of_two_samples_is_kolmogorovs():
     first, second = (np.sort(np.random.default_rng(seed).normal(size=40 + seed)) for seed in (1, 2))
     known = stats.ks_2samp(first, second).statistic
@@ -69,7 +55,6 @@ def test_mc_margines_as_far_as_kolmogorovs_law_says():
     assert 3 * stats.kstwobign.sf(each * np.sqrt(400)) == pytest.approx(1e-4)
 
 
-# ---------------------------------------------------------------- the printed formulas
 def test_trials_beside_the_grid_are_at_its_ratios_or_far_beyond():
     trials = study(Config()).scenarios
     beside = [trial for trial in trials if trial.n1 != 100]
@@ -81,14 +66,6 @@ def test_trials_beside_the_grid_are_at_its_ratios_or_far_beyond():
     assert {(trial.n1, trial.n2) for trial in other} == {(100, 300), (7, 21), (9, 27), (5000, 300)}
 
 
-def test_claims_about_trials_that_a_run_leaves_out_have_no_data():
-    few = drawn(20, n2=[70], k=[1]).claims.set_index("claim")["verdict"]
-    for name in ("ratio of the sizes", "conditional law", "power grows", "bound in variances"):
-        assert few[name] == "no data"
-    assert few["empirical power"] == "too few replicates"
-
-
-# ---------------------------------------------------------------- a bound that is fixed
 @pytest.mark.parametrize(
     ("n1", "n2", "size"), [(150, 399, 0.2396), (100, 100, 0.1683), (100, 400, 0.2765)]
 )

@@ -42,7 +42,6 @@ def table_bytes(table: pa.Table) -> dict[str, bytes]:
 
 
 def content(result: Result, n_rep: int | None = None) -> Bytes:
-    """Every stored column of every scenario."""
     return {
         key: table_bytes(result.details.store.read(key, n_rep or result.n_rep[key]))
         for key in result.plan.keys

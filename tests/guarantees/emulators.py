@@ -28,7 +28,6 @@ SECRETS = {"s3": (S3_KEY, S3_SECRET), "gs": (), "abfs": (AZURE_KEY,)}
 
 
 def why_not(kind: str) -> str:
-    """Why there is none of this kind; empty, where there can be."""
     needs = {"s3": ["moto", "s3fs"], "gs": ["gcsfs", "gcp_storage_emulator"], "abfs": ["adlfs"]}[
         kind
     ]

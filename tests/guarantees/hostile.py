@@ -38,8 +38,6 @@ class Hostile:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Draws as it is told."""
-
     case: str
 
     def draw(self, streams, n_rep):
@@ -48,8 +46,6 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Case:
-    """What goes wrong, and how it has to end."""
-
     simulate: Callable[..., Any]
     refused: str = ""
     kind: type[Exception] = StudyError
@@ -72,7 +68,6 @@ def normal(streams, n_rep, *shape):
     return streams("data").standard_normal((n_rep, *shape))
 
 
-# ---------------------------------------------------------------- mistakes: always the same error
 def misspelt_name(streams, n_rep):
     return {"x": normal(streams, n_rep) + ofset}  # noqa: F821
 
@@ -121,7 +116,6 @@ def own_numbers(x):
     raise ValueError(f"no solution at {x[0]}")
 
 
-# ---------------------------------------------------------------- texts that hurt
 class Unspeakable(Exception):
     def __str__(self):
         raise RuntimeError("no words")
@@ -146,7 +140,6 @@ def error_of_its_own(streams, n_rep):
     return {"x": normal(streams, n_rep), "error": errors}
 
 
-# ---------------------------------------------------------------- columns, as they seem
 def masked(streams, n_rep):
     return {"x": np.ma.masked_array(np.full(n_rep, 2.0), np.arange(n_rep) == 0)}
 
@@ -200,7 +193,6 @@ def returning(make):
     return lambda streams, n_rep: make(normal(streams, n_rep))
 
 
-# ---------------------------------------------------------------- axes that are missing
 def rows_of_cells(x):
     if x[0] > 1:
         raise ValueError("no fit")
@@ -221,7 +213,6 @@ def truth_of_one_row(streams, n_rep):
     return {"x": normal(streams, n_rep, 2, 3) + TRUTHS, "true": TRUTHS.reshape(1, 1, 3)}
 
 
-# ---------------------------------------------------------------- random numbers nobody addressed
 def own_generator(streams, n_rep):
     return {"x": np.random.default_rng(0).standard_normal(n_rep)}
 
@@ -242,7 +233,6 @@ def exact(streams, n_rep):
     return {"x": np.float64(3.0), "y": np.full(n_rep, 4.0)}
 
 
-# ---------------------------------------------------------------- warnings, methods
 def warns(x):
     warnings.warn("did not converge [red]", RuntimeWarning, stacklevel=1)
     return float(x[0])

@@ -26,8 +26,6 @@ N_REP, BLOCK = 40, 20
 
 
 class Projects(Orders):
-    """The server, and orders to it."""
-
     def __init__(self) -> None:
         super().__init__("tests.guarantees.projects")
 
@@ -69,7 +67,6 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def fingerprint_of(study: Any) -> dict[str, str]:
-    """The code that the study's numbers depend on."""
     from simstudy.engine.provenance import compute_provenance
 
     (code,) = compute_provenance(study.plan(1)).of_blocks.codes.values()

@@ -70,7 +70,6 @@ def children(process: int) -> list[int]:
 
 
 def wait_until(condition, seconds: float = 60.0) -> bool:
-    """Whether the condition came to hold."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -34,8 +34,6 @@ SEED = 8
 
 @dataclass(frozen=True)
 class Slow:
-    """Normal values that take their time."""
-
     shift: float
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
@@ -69,7 +67,6 @@ def carry_out(order: dict) -> int:
 
 
 def write_loose(folder: Path, n_rep: int) -> None:
-    """Every block in a file of its own."""
     plan = study().plan(SEED)
     store = Store(folder, BLOCK, compute_provenance(plan).of_blocks)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))

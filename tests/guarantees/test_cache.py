@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from simstudy import load, publish
@@ -18,7 +17,7 @@ from simstudy.store.runs import list_runs, read_manifest
 from tests.cli.projects import forget_experiments, inside
 from tests.cli.projects import write as write_files
 from tests.factories import mean_study
-from tests.guarantees.content import assert_same_result, slow_but
+from tests.guarantees.content import slow_but
 from tests.support import INLINE, ROOT
 
 LEVELS = '''
@@ -90,16 +89,6 @@ def test_a_sweep_over_a_level_draws_each_job_and_shares_the_data(project, capsys
     assert lenient.sum() > strict.sum() > 0
 
 
-@pytest.mark.slow
-def test_a_sweep_goes_on_in_any_order(project, capsys):
-    assert main(["experiment=levels", "experiment.alpha=0.1", "figures=false"]) == 0
-    capsys.readouterr()
-    told = sweep(capsys, "0.2,0.1,0.05")
-    assert told.out.count("nothing to do") == 1
-    again = sweep(capsys, "0.05,0.2,0.1")
-    assert again.out.count("nothing to do") == 3
-
-
 def test_a_sweep_over_two_options_that_was_interrupted_goes_on_in_another_order(project, capsys):
     both = LEVELS.replace("normal(0.3,", "normal(self.shift,").replace(
         "    n: int\n", "    n: int\n    shift: float = 0.3\n"
@@ -158,7 +147,6 @@ def test_adoption_after_a_sweep_takes_no_block_of_another_option(held, project, 
     assert "(8 blocks drawn now" in told.out
 
 
-# ---------------------------------------------------------------- shares
 EDITED = LEVELS.replace("ndtri(1 - alpha)", "ndtri(1-2*alpha)")
 SHARED = ["experiment=levels", "figures=false", "report=false", "backend=inline"]
 
@@ -283,11 +271,3 @@ def test_a_folder_that_is_only_read_is_looked_at(tmp_path, monkeypatch):
     assert not publish(again, config={}, only_if_changed=True).is_new
     assert before.folder == again.folder
     assert mean_study().run(100, out=tmp_path / "drawn", **INLINE).outcome.n_blocks == 0
-
-
-def test_drawing_again_gives_the_same_numbers(tmp_path):
-    first = mean_study().run(100, out=tmp_path, **INLINE)
-    again = mean_study().run(100, out=tmp_path, **INLINE, redraw=True)
-    assert again.outcome.n_blocks == 6
-    assert_same_result(again, first)
-    assert np.array_equal(again.replicates["rep"], first.replicates["rep"])

@@ -203,7 +203,6 @@ def test_an_edit_draws_what_it_may_move_and_keeps_the_rest(edit, projects, folde
     assert all(said[0] in note and "adopt=true" in note for note in notes)
 
 
-# ---------------------------------------------------------------- script, module, notebook
 def test_a_script_and_the_module_of_its_file_share_blocks(projects, folder):
     assert projects.run(folder, folder / "out", script=True)["n_blocks"] == 0
 

@@ -34,9 +34,6 @@ def errors_of(result, scenario, method):
     return mine.set_index("rep")["error"]
 
 
-# ---------------------------------------------------------------- methods that fail now and then
-
-
 @pytest.mark.parametrize(
     ("method", "error"),
     [("raises", r"ValueError: no solution at \d\.\d{3}"), ("nan", "NaN in estimate")],
@@ -101,7 +98,6 @@ def test_replay_of_a_good_replicate_gives_its_numbers(result, high):
     np.testing.assert_array_equal(drawn["estimate"][:5], stored[:5])
 
 
-# ---------------------------------------------------------------- blocks that fail
 def innocent(workers=INLINE):
     return deadly_study(Deadly()).run(200, seed=2, **workers)
 
@@ -144,7 +140,6 @@ def test_what_kills_its_worker_is_found_and_the_rest_goes_on(hows, tmp_path):
 
 
 def said_of(result, scenario):
-    """Blocks of a scenario that failed, each with its reason."""
     rows = result.failures
     mine = rows[rows["how"] == scenario.how]
     return set(zip(mine["block"], mine["error"], strict=True))

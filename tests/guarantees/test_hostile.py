@@ -24,10 +24,6 @@ def named(**wanted):
     return [name for name, case in CASES.items() if bool(case.refused) == wanted["refused"]]
 
 
-def test_there_are_fifty():
-    assert len(CASES) >= 50
-
-
 @pytest.mark.parametrize(
     "name", slow_but("a key", "complex", "numbers, then text", of=named(refused=True))
 )

@@ -60,19 +60,16 @@ Case = tuple[Files, Files]
 
 
 def swap(files: Files, name: str, old: str, new: str) -> Case:
-    """A case: some files, and one of them with a text replaced."""
     assert old in files[name], (old, files[name])
     return files, {name: files[name].replace(old, new)}
 
 
 def one(imports: str, value: str, old: str, new: str, **more: str) -> Case:
-    """A case in which `trial.py` changes."""
     files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
     return swap(files, "trial.py", old, new)
 
 
 def beside(imports: str, value: str, other: str, old: str, new: str, **more: str) -> Case:
-    """A case in which another file changes."""
     files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
     return swap(files, f"{other}.py", old, new)
 
@@ -275,15 +272,10 @@ AT_IMPORT: dict[str, Case] = {
 }  # fmt: skip
 
 CLASSES: dict[str, Case] = {
-    "exact, called by simulate": (
+    "exact, called by simulate": swap(
         {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
-            "def study", "    pass\n\ndef study").replace(
             "    def simulate", "    def exact(self):\n        return {'mean_x': 0.0}\n\n"
-            "    def simulate")},
-        {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
-            "def study", "    pass\n\ndef study").replace(
-            "    def simulate", "    def exact(self):\n        return {'mean_x': 1.0}\n\n"
-            "    def simulate")}),
+            "    def simulate")}, "trial.py", "0.0", "1.0"),
     "a base class": beside(
         "from base import Base\nclass P(Base):\n    pass", "P().gen(x)", "base", "x.mean", "x.min",
         base="class Base:\n    def gen(self, x):\n        return x.mean(axis=1)\n"),
@@ -542,20 +534,14 @@ REACHED: dict[str, Case] = {
     "a formula's function": one(
         "import pandas as pd\nCUT = 2.0",
         "pd.DataFrame({'x': x[:, 0]}).eval('x * @CUT').to_numpy()", "CUT = 2.0", "CUT = 3.0"),
-    "exact, by its name": (
+    "exact, by its name": swap(
         {"trial.py": trial("", "x.mean(axis=1) + getattr(self, 'exact')()['m']").replace(
             "    def simulate", "    def exact(self):\n        return {'m': 2.0}\n\n"
-            "    def simulate")},
-        {"trial.py": trial("", "x.mean(axis=1) + getattr(self, 'exact')()['m']").replace(
-            "    def simulate", "    def exact(self):\n        return {'m': 3.0}\n\n"
-            "    def simulate")}),
-    "a class behind another scenario's factor": (
+            "    def simulate")}, "trial.py", "2.0", "3.0"),
+    "a class behind another scenario's factor": swap(
         {"trial.py": trial("class N(int):\n    def k(self):\n        return 2.0",
                            "x.mean(axis=1) * (self.n_obs.k() if isinstance(self.n_obs, N) else 1)")
-            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")},
-        {"trial.py": trial("class N(int):\n    def k(self):\n        return 3.0",
-                           "x.mean(axis=1) * (self.n_obs.k() if isinstance(self.n_obs, N) else 1)")
-            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")}),
+            .replace("[Trial()]", "[Trial(5), Trial(N(2))]")}, "trial.py", "2.0", "3.0"),
 }  # fmt: skip
 
 GROUPS = {
@@ -642,7 +628,6 @@ def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp
 )
 @pytest.mark.slow
 def test_the_type_of_a_factor_counts(was, now, projects, tmp_path):
-    """Blocks drawn with 1 are not taken for those of 1.0, which arithmetic may tell apart."""
     files = {
         "trial.py": trial("", "x.mean(axis=1)").replace(
             "n_obs: int = 3", "n_obs: int = 3\n    k: object = 5"

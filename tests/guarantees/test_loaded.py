@@ -88,7 +88,6 @@ def test_a_notebook_opened_again_goes_on(projects, tmp_path):
     assert (first["n_blocks"], first["right"]) == (0, True)
 
 
-# ---------------------------------------------------------------- helpers in files
 HELPER = "SCALE = 2.0\ndef gen(x):\n    return x.mean(axis=1) * SCALE\n"
 USES = """
 import importlib, sys
@@ -193,7 +192,6 @@ def test_a_file_that_is_edited_under_a_run(backend, projects, tmp_path):
     assert "helpers.gen has changed" in after["notes"][0]
 
 
-# ---------------------------------------------------------------- what a process remembers
 AGAIN = "study = Study('cells', [Trial()], [mean('x')], block_size=20)\n"
 
 

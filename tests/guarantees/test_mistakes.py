@@ -21,7 +21,6 @@ from tests.support import INLINE
 N_REP = 400
 
 
-# ---------------------------------------------------------------- one data set, filled again
 TABLE, ARRAY = pd.DataFrame({"dose": np.arange(5.0)}), np.zeros(5)
 LIST, HELD = [0.0] * 5, {"x": np.zeros(5)}
 MATRIX, BLOCK = np.zeros((2, 5)), np.zeros((50, 5))
@@ -150,7 +149,6 @@ def test_an_array_that_draw_fills_again_gives_other_numbers_in_each_block(backen
     assert each.to_dict() == {"m": N_REP, "again": N_REP}
 
 
-# ---------------------------------------------------------------- NaN
 @dataclass(frozen=True)
 class Trial:
     n: int = 5
@@ -252,7 +250,6 @@ def test_a_first_block_of_nan_is_a_mistake_if_a_measure_reads_it():
         replace(study, measures=BOTH[:2]).run(100, **INLINE)
 
 
-# ---------------------------------------------------------------- the axis of replicates
 LEVELS = {"level": ("10", "30", "50", "70", "90")}
 AT = [0.1, 0.3, 0.5, 0.7, 0.9]
 
@@ -311,7 +308,6 @@ def test_columns_of_simulate_on_another_axis_are_refused():
         study.run(100, **INLINE)
 
 
-# ---------------------------------------------------------------- kept, unseeded, bound late
 KNOWN = {}
 
 
@@ -382,7 +378,6 @@ def test_functions_with_values_of_their_own_are_not():
     assert warnings_of(study) == []
 
 
-# ---------------------------------------------------------------- one data set for all replicates
 @dataclass(frozen=True)
 class OneSeed:
     kind: str

@@ -55,9 +55,7 @@ def assert_complete(out: Path, reference) -> None:
         assert_each_block_once(found.details.store, key, found.plan.n_blocks(N_REP))
 
 
-# ---------------------------------------------------------------- kill -9
 def started(server: Server, out: Path, *how) -> int:
-    """A run that has got somewhere."""
     before = file_names(out / "slow" / "replicates")
     process = server.start(out, N_REP, *how)
     assert wait_until(lambda: file_names(out / "slow" / "replicates") != before)
@@ -106,7 +104,6 @@ def test_workers_killed_under_a_run(server, uninterrupted, tmp_path):
     assert_complete(tmp_path, uninterrupted)
 
 
-# ---------------------------------------------------------------- company
 @pytest.mark.slow
 def test_two_runs_at_once_on_one_folder(server, uninterrupted, tmp_path):
     both = [server.start(tmp_path, N_REP) for _ in range(2)]
@@ -133,7 +130,6 @@ def test_two_seeds_at_once_on_one_folder(server, tmp_path):
 
 @pytest.mark.slow
 def test_a_redraw_under_a_run(server, uninterrupted, tmp_path):
-    """What is drawn again replaces the same bits."""
     first = started(server, tmp_path)
     second = server.start(tmp_path, N_REP, redraw=True)
     assert server.wait(first) == 0
@@ -157,7 +153,6 @@ def test_many_compactions_at_once(server, tmp_path):
         assert_each_block_once(store, key, 600 // slow.BLOCK)
 
 
-# ---------------------------------------------------------------- damage
 def toy_run(out: Path, seed: int = 3, **settings):
     return mean_study(**settings).run(220, seed, out=out, **INLINE)
 
@@ -245,7 +240,6 @@ def test_a_file_without_good_blocks_is_named_and_set_aside(intrude, tmp_path):
     assert content(again) == numbers
 
 
-# ---------------------------------------------------------------- full disks
 FULL = "the disk that holds .* is full. Every finished block is kept; free some space"
 
 
@@ -323,9 +317,6 @@ def test_publishing_on_a_full_disk_says_so_too(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match=FULL):
         publish(result)
-
-
-# ---------------------------------------------------------------- the store by itself
 
 
 def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):

@@ -15,8 +15,6 @@ INLINE = {"backend": "inline"}
 
 @dataclass(frozen=True)
 class Odd:
-    """Draws numbers, and may delete a folder."""
-
     deletes: str = ""
 
     def simulate(self, streams, n_rep):

@@ -17,7 +17,6 @@ WORKERS = [on("inline", 1), on("threads", 4), pytest.param(on("loky", 2), marks=
 
 @pytest.fixture
 def handed_out(monkeypatch):
-    """Blocks in the order in which they were given to workers."""
     order = []
     original = tasks.TaskFactory.task
 

@@ -19,8 +19,6 @@ N_REP = 400
 
 @dataclass(frozen=True)
 class Fragile:
-    """Normal data."""
-
     shift: float = 1.0
 
     def draw(self, streams: Streams, n_rep: int) -> Columns:
@@ -28,7 +26,6 @@ class Fragile:
 
 
 def fragile(x: float) -> dict[str, float]:
-    """A method that fails where the datum is negative."""
     if x < 0:
         raise ValueError(f"{x:.3f} is negative")
     return {"value": x}
@@ -44,7 +41,6 @@ def run(**settings: object):
 
 
 def data() -> np.ndarray:
-    """What every method saw."""
     result = run()
     return result.columns(result.plan.scenarios[0], "value")["value"][:, 0]
 

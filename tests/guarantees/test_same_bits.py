@@ -80,16 +80,6 @@ def test_those_comparisons_notice_another_seed(name, reference, tmp_path):
     assert content(other) != content(reference)
 
 
-def test_those_comparisons_notice_the_last_bit(reference):
-    key = next(iter(reference.plan.keys))
-    changed = content(reference)
-    column = next(one for one in changed[key] if one.startswith(("estimate", "s2")))
-    value = bytearray(changed[key][column])
-    value[-8] ^= 1  # the least significant bit of the last number
-    changed[key][column] = bytes(value)
-    assert changed != content(reference)
-
-
 def test_any_order_of_blocks(name, reference, tmp_path):
     plan = make_study(name).plan(3)
     store = Store(tmp_path, plan.block_size, compute_provenance(plan).of_blocks)
@@ -156,7 +146,6 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
     assert_same_result(joined, reference)
 
 
-# ---------------------------------------------------------------- another design, the same numbers
 def toy_run(out: Path, n_obs, n_rep: int = 220):
     return mean_study(n_obs).run(n_rep, seed=3, out=out, backend="inline", n_jobs=1)
 
@@ -188,8 +177,6 @@ def test_scenarios_reordered(tmp_path):
 
 
 def test_a_factor_with_a_default_is_added(tmp_path):
-    """The identity of a scenario leaves out factors at their default."""
-
     @dataclass(frozen=True)
     class Mean(factories.Mean):
         color: str = "green"
@@ -200,8 +187,6 @@ def test_a_factor_with_a_default_is_added(tmp_path):
 
 
 def test_methods_added(tmp_path):
-    """A third method with random numbers of its own leaves the data and the others alone."""
-
     @dataclass(frozen=True)
     class Mean(factories.Mean):
         def simulate(self, streams, n_rep):
@@ -235,7 +220,6 @@ def test_replicates_added(tmp_path):
     pd.testing.assert_frame_equal(again.summary, short.summary, check_exact=True)
 
 
-# ---------------------------------------------------------------- nothing but the numbers
 def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks.TaskSizes, "n_blocks", lambda *_: 1)
     here = run(name, tmp_path / "here")
@@ -261,7 +245,6 @@ def test_files_carry_only_what_they_hold(reference):
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
 
 
-# ---------------------------------------------------------------- another processor
 OTHER_PROCESSOR = """
 import json
 from tests.guarantees.test_same_bits import numbers_of_blocks
@@ -270,7 +253,6 @@ print(json.dumps(numbers_of_blocks()))
 
 
 def numbers_of_blocks() -> dict[str, list[float]]:
-    """Every column of a block of some scenarios, as plain numbers."""
     blocks = [
         TwoStage(k=1.0, n1=100, n2=50),
         TwoStage(k=1.0, n1=100, n2=50, draws="sufficient"),

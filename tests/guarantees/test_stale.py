@@ -105,7 +105,6 @@ def first(written, tmp_path):
 
 
 def run_noted(study, out, n_rep=50, **settings):
-    """A run, and the lines that it shows."""
     notes = Notes()
     return study.run(n_rep, out=out, **INLINE, progress=notes, **settings), notes.said
 
@@ -113,7 +112,6 @@ def run_noted(study, out, n_rep=50, **settings):
 def test_changed_code_is_drawn_again_and_counts_again_when_it_is_as_it_was(
     written, first, tmp_path
 ):
-    """`test_everyday.py` has more of it."""
     written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
     changed, (note,) = run_noted(written.study(), tmp_path / "out")
     assert changed.outcome.n_blocks == 3
@@ -150,15 +148,6 @@ def test_the_line_says_how_much_work_no_longer_counts(
     assert said in note
 
 
-def test_what_no_number_depends_on_may_change(written, first, tmp_path):
-    """`test_everyday.py` has more of it."""
-    written.edit("stale_trial", '{"mean_x": 0.0}', '{"mean_x": 1.0}')
-    again = written.study().run(50, out=tmp_path / "out", **INLINE)
-    assert again.outcome.n_blocks == 0
-    assert content(again) == content(first)
-    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
-
-
 SETTINGS = {
     "block size": ({"block_size": 25}, {}),
     "seed": ({}, {"seed": 2}),
@@ -179,9 +168,7 @@ def test_other_settings_share_the_store_and_are_never_mixed(change, written, fir
     assert_same_result(again, first)
 
 
-# ---------------------------------------------------------------- versions
 def set_later_numpy(monkeypatch):
-    """A later version of NumPy, as far as its number says."""
     library = modules.library_version
     monkeypatch.setattr(
         modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
@@ -290,7 +277,6 @@ def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_
 
 
 def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_path):
-    """Only the scenario whose code changed is drawn again."""
     axes = {"method": ("t", "z")}
     both = replace(written.study(axes=axes), measures=[])
     both = replace(both, scenarios=[Mean(3), *both.scenarios])
@@ -302,7 +288,6 @@ def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_
     assert again.outcome.n_blocks == 2
 
 
-# ---------------------------------------------------------------- methods that share a helper
 HELPER = """
 def centre(x):
     return x.mean(axis=1)
@@ -369,7 +354,6 @@ def test_what_a_helper_touches_is_named_and_drawn_again_and_no_more(methods, tmp
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0
 
 
-# ---------------------------------------------------------------- on request
 @pytest.mark.parametrize("redraw", [["average", "doubled"], "[average, doubled]"])
 def test_methods_are_drawn_again_on_request(redraw, methods, tmp_path):
     again = run_methods(methods, tmp_path, redraw=redraw, progress=Notes())
@@ -388,7 +372,6 @@ def test_what_does_not_repeat_is_replaced(written, tmp_path):
     assert kept.replicates.equals(again.replicates)
 
 
-# ---------------------------------------------------------------- adoption
 def rows_of(result):
     return [result.rows(scenario) for scenario in result.plan.scenarios]
 
@@ -470,7 +453,6 @@ def opposite(x):
 
 
 def test_functions_that_change_places_are_told_apart(tmp_path):
-    """Both codes are in use before and after, of another method each."""
     names = [{"a": same, "b": opposite}, {"a": opposite, "b": same}]
     studies = [Study("s", [Normal()], [mean("e")], methods=each, block_size=20) for each in names]
     results = [run_noted(study, tmp_path)[0] for study in studies]
@@ -550,7 +532,6 @@ def test_what_a_study_depends_on_is_listed(written):
     assert "stale_kernel.unused" not in set(found["name"])
 
 
-# ---------------------------------------------------------------- stores with gaps
 def test_blocks_of_a_shard_are_counted_whatever_their_gaps(written, tmp_path):
     written.study().run(200, out=tmp_path / "out", shard="2/3", **INLINE)
     written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")

@@ -37,7 +37,6 @@ OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
     params=["s3", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("gs", "abfs"))],
 )
 def kind(request):
-    """Of a store that runs, with a bucket `results`."""
     if reason := emulators.why_not(request.param):
         pytest.skip(reason)
     with emulators.store(request.param):
@@ -46,12 +45,10 @@ def kind(request):
 
 @pytest.fixture
 def out(kind):
-    """A place in the bucket for one test."""
     return f"{kind}://results/{uuid.uuid4().hex}"
 
 
 def everything(out):
-    """All bytes below a place, by name."""
     place = place_of(out)
     files = (path for path in place.rglob("*") if path.is_file())
     return {str(path.relative_to(place)): path.read_bytes() for path in files}
@@ -70,7 +67,6 @@ def assert_same(out, folder, *, but=("manifest.json",)):
         assert ours[name] == content or name.endswith(but), name
 
 
-# ---------------------------------------------------------------- the same bytes
 def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(out, tmp_path):
     study = standing.study(figures=standing.SOUND)
     for n_rep in (50, 100):
@@ -106,7 +102,6 @@ def test_derived_columns_are_kept_beside_the_blocks(out, tmp_path):
     assert_same(out, tmp_path)
 
 
-# ---------------------------------------------------------------- whatever stops a run
 def test_two_shards_at_once_one_of_them_killed_end_as_one_quiet_run(out, tmp_path):
     n_rep = 600
     server = Server()
@@ -178,7 +173,6 @@ def test_another_seed_shares_the_store_and_another_study_is_refused(out):
         mean_study().run(50, out=out, **INLINE)
 
 
-# ---------------------------------------------------------------- what a store refuses
 def test_a_bucket_that_is_not_there_is_one_line(kind):
     with pytest.raises(UnreachableError, match=rf"{kind}://nowhere/.* Make the bucket first"):
         mean_study().run(50, out=f"{kind}://nowhere/a", **INLINE)
@@ -200,7 +194,6 @@ def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
         assert not [secret for secret in emulators.SECRETS[kind] if secret.encode() in content]
 
 
-# ---------------------------------------------------------------- the command line
 def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false"]
     assert main(asked) == 0

@@ -34,7 +34,6 @@ def test_a_hidden_edit_is_noticed(edit, projects, tmp_path):
 
 @pytest.mark.parametrize("edit", slow_but("an annotation", "a moved helper", of=HARMLESS))
 def test_what_a_harmless_edit_costs(edit, projects, tmp_path):
-    """An edit inside a definition that is reached counts, whatever it does."""
     name, old, new, costs = HARMLESS[edit]
     files = {"trial.py": STUDY, "helpers.py": STUDY_HELPERS}
     assert old in files[name]

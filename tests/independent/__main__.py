@@ -1,7 +1,5 @@
 """`python -m tests.independent` recomputes every number; `--write` fills README.md here."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -5,8 +5,6 @@ b ≤ a + Φ⁻¹(α) √(n/2), which is its γ with σ = 1/2. Different prompts
 binomials; the same prompts make b − a the difference of prompts gained and lost.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache
@@ -14,8 +12,7 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from tests.independent.checks import Answer, Compute, checks_of
-from tests.independent.committed import Lookup, exact, printed, simulated
+from tests.independent.checks import Answer, Compute, Lookup, checks_of, exact, printed, simulated
 
 DOCUMENT = "Accuracy Evaluation"
 check = checks_of(DOCUMENT)

@@ -1,7 +1,5 @@
 """The trial of a classifier: order statistics integrated, ranks and sample sizes enumerated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,8 +8,16 @@ from functools import partial
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, checks_of
-from tests.independent.committed import claimed, exact, intended, printed, simulated, table
+from tests.independent.checks import (
+    Answer,
+    checks_of,
+    claimed,
+    exact,
+    intended,
+    printed,
+    simulated,
+    table,
+)
 
 DOCUMENT = "Preparing a binary classifier for a statistical trial"
 check = checks_of(DOCUMENT)

@@ -5,16 +5,13 @@ The model is y = α + (x − x̄)'β + σ ε with normal α about ȳ and β abou
 those of all observations. Given σ all is normal; σ is summed over a fine grid of its log.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from tests.independent.checks import Answer, checks_of, mean_of
-from tests.independent.committed import Lookup, simulated
+from tests.independent.checks import Answer, Lookup, checks_of, mean_of, simulated
 
 DOCUMENT = "Analytical approximations for leave one out utility standard errors"
 check = checks_of(DOCUMENT)

@@ -4,8 +4,6 @@ Trained networks are not here: to train them anew takes hours on one core. Least
 study of the diabetes data has beside its networks, is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,8 +14,17 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
-from tests.independent.checks import Answer, Compute, checks_of, mean_of
-from tests.independent.committed import Lookup, exact, printed, shifted, simulated
+from tests.independent.checks import (
+    Answer,
+    Compute,
+    Lookup,
+    checks_of,
+    exact,
+    mean_of,
+    printed,
+    shifted,
+    simulated,
+)
 
 DOCUMENT = "Testing prediction algorithms as null hypotheses"
 check = checks_of(DOCUMENT)

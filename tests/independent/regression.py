@@ -5,16 +5,13 @@ resampled. What a resample's standard error would be from infinitely many inner 
 standard deviation of its losses over √n.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 
 import numpy as np
 from scipy.special import ndtr
 
-from tests.independent.checks import Answer, Compute, mean_of
-from tests.independent.committed import Lookup, claimed, printed, simulated
+from tests.independent.checks import Answer, Compute, Lookup, claimed, mean_of, printed, simulated
 from tests.independent.two_stage import check, critical
 
 N_FEATURE, COEFFICIENT = 20, 0.5

@@ -1,7 +1,5 @@
 """All checks, computed and compared: as rows of README.md here."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +9,7 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from tests.independent.checks import CHECKS, CRITICAL_Z, Answer, Check, Verdict, compare
-from tests.independent.committed import Committed
+from tests.independent.checks import CHECKS, CRITICAL_Z, Answer, Check, Committed, Verdict, compare
 
 PAGE = Path(__file__).with_name("README.md")
 BEGIN = "<!-- numbers: written by `python -m tests.independent --write` -->\n"
@@ -28,8 +25,6 @@ for module in MODULES:
 
 
 class Row(NamedTuple):
-    """A check with what came out."""
-
     check: Check
     committed: Committed
     found: Answer
@@ -79,7 +74,6 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def markdown(row: Row) -> str:
-    """A row of the page, which is printed as it stands."""
     allowed = short(row.verdict.allowed) if row.verdict.allowed else "nothing"
     cells = [
         *(row.check.what, committed_cell(row.committed), with_error(*row.found[:2])),
@@ -89,7 +83,6 @@ def markdown(row: Row) -> str:
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """A table for each document."""
     parts = [f"\n{summary(rows)}\n"]
     for document, of_it in groupby(rows, key=lambda row: row.check.document):
         lines = "".join(markdown(row) + "\n" for row in of_it)
@@ -98,6 +91,5 @@ def tables(rows: Sequence[Row]) -> str:
 
 
 def filled(page: str, rows: Sequence[Row]) -> str:
-    """The page with its tables in place."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}{tables(rows)}{END}{rest.split(END)[1]}"

@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.independent.checks import CHECKS, Answer, compare, falls_for_its_rival
-from tests.independent.committed import Committed, in_digits
+from tests.independent.checks import (
+    CHECKS,
+    Answer,
+    Committed,
+    compare,
+    falls_for_its_rival,
+    in_digits,
+)
 from tests.independent.table import BEGIN, END, MODULES, PAGE, committed_cell, computed, markdown
 from tests.support import needs_results
 
@@ -29,22 +35,10 @@ def shared(source: str) -> set[str]:
 
 def test_no_file_imports_anything_of_the_project():
     files = {path.stem: path for path in HERE.glob("*.py") if path.stem != Path(__file__).stem}
-    assert {*MODULES, "checks", "committed", "table", "__main__"} <= set(files)
+    assert {*MODULES, "checks", "table", "__main__"} <= set(files)
     assert {name: shared(path.read_text()) for name, path in files.items()} == {
         name: set() for name in files
     }
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import simstudy.documents.stats as s",
-        "from tests.support import x",
-        "from .. import support",
-    ],
-)
-def test_an_import_within_a_function_would_be_found(line):
-    assert shared(f"def f():\n    {line}")
 
 
 def test_a_gap_may_be_what_both_errors_allow_and_no_more():

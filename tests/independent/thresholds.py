@@ -4,8 +4,6 @@ Scores of positive cases are N(1, 1), so t* = 1 + Φ⁻¹(0.05) has a sensitivit
 safe where it is at most t*.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache, partial
@@ -14,9 +12,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, mean_of
+from tests.independent.checks import Answer, mean_of, simulated
 from tests.independent.classifier import N_TRIAL, NULL, SENSITIVITY, N, check, rejects_from
-from tests.independent.committed import simulated
 
 CONFIDENCE = 0.8
 T_STAR = 1 + float(ndtri(1 - SENSITIVITY))

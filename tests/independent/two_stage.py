@@ -4,8 +4,6 @@ In standard errors, the first mean is off by z1 and the second by z2, so with r 
 statistic is s2 = z2 − r (z1 + k). The null is true where z1 + k < 0. Given z1, s2 is normal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache, partial
@@ -14,8 +12,7 @@ from itertools import count, product
 from scipy import integrate, optimize
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, checks_of
-from tests.independent.committed import claimed, exact, printed, simulated, table
+from tests.independent.checks import Answer, checks_of, claimed, exact, printed, simulated, table
 
 DOCUMENT = "Running a statistical trial for a machine learning regression model"
 check = checks_of(DOCUMENT)

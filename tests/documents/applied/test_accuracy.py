@@ -1,7 +1,5 @@
 """The check as a notebook asks for it: arrays or a frame in, a verdict and a report out."""
 
-import dataclasses
-import json
 import math
 
 import numpy as np
@@ -67,17 +65,11 @@ def test_a_frame_is_asked_by_the_names_of_its_columns():
 
 
 def test_identical_scores_pass():
-    """A model that did not change, in the test of real scores and in that of answers."""
     for scores in (OLD, RIGHT):
         check = accuracy_check(scores, scores)
         assert (check.verdict, check.p_value) == ("no regression shown", 1.0)
         assert math.isnan(check.threshold)
         assert "no change (standard error 0); p = 1 > alpha" in repr(check)
-
-
-def test_constant_scores_are_pointed_at():
-    check = accuracy_check(np.full(40, 0.7), OLD / 100, paired=False)
-    assert "every score of the reference is 0.7: look whether the metric works" in check.notes
 
 
 def test_the_documents_test_of_the_same_prompts_says_what_it_ignores():
@@ -87,15 +79,6 @@ def test_the_documents_test_of_the_same_prompts_says_what_it_ignores():
     assert "a paired test finds smaller effects" in check.notes[0]
     paired = accuracy_check(OLD, NEW, sigma=12.0, correlation=0.8)
     assert paired.detectable_effect == pytest.approx(check.detectable_effect * math.sqrt(0.2))
-
-
-def test_it_cannot_be_changed_and_is_all_in_its_record():
-    check = accuracy_check(OLD, NEW)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        check.p_value = 0.5
-    names = {declared.name for declared in dataclasses.fields(check)}
-    assert set(check.to_dict()) == names - {"rule", "source", "settings"} | {"is_regression"}
-    assert json.loads(json.dumps(check.to_dict()))["p_value"] == check.p_value
 
 
 def test_labels_in_another_order_are_not_paired_by_place():
@@ -118,7 +101,16 @@ def test_a_test_of_pairs_does_not_say_that_columns_were_not_sorted(test):
     assert accuracy_check(RIGHT, WRONG, test=test, paired=True).paired
 
 
-def test_what_even_unchanged_candidates_show_is_said():
-    few = [1, 1, *[0] * 28], [1, 0]
-    check = accuracy_check(*few, paired=False, test="z_pooled", alpha=0.4, beta=0.499)
-    assert "any: even unchanged candidates fail with probability 50.1%" in repr(check)
+def test_what_there_is_not_is_said():
+    none = repr(accuracy_check([1, 0, 1], [1, 0, 0]))
+    assert "threshold     none: with so few right answers, changes or differences no" in none
+    assert "detectable    none: no effect fails with probability 80% (1 - beta)" in none
+    alike = repr(accuracy_check([0.5, 0.7, 0.1], [0.5, 0.7, 0.1]))
+    assert "detectable    unknown: these scores have no spread to learn it from" in alike
+    assert "nan" not in none + alike
+
+
+def test_where_lower_is_better_the_threshold_is_above():
+    check = accuracy_check([7.0, 8, 9, 6], [7.5, 8.1, 9.3, 6.1], metric="perplexity")
+    assert "a candidate there or above fails" in repr(check)
+    assert "lower is better" in repr(check)

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.documents.applied.accuracy import OF_SIZE, choose_test
 from simstudy.documents.applied.scores import pairing
-from simstudy.documents.applied.settings import TEST_NAMES, AccuracySettings
+from simstudy.documents.applied.settings import AccuracySettings
 from simstudy.documents.stats.accuracy.of_scores import Scores
 from simstudy.errors import DesignError
 from tests.support import refused
@@ -42,13 +42,6 @@ def chosen(scores, test="auto", is_paired=True, **spread):
 )
 def test_the_test_fits_the_scores(scores, is_paired, test, spread, name):
     assert chosen(scores, test, is_paired, **spread).name == name
-
-
-@pytest.mark.parametrize("test", TEST_NAMES)
-def test_what_is_asked_for_is_what_answers(test):
-    spread = {"sigma": 0.5} if test == "z" else {}
-    is_paired = pairing(AccuracySettings(test=test, **spread))
-    assert chosen(BINARY, test, bool(is_paired), **spread).name == test
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [*itertools.pairwise(OF_SIZE)])

@@ -1,6 +1,5 @@
 """The trial of a user's classifier, against the document, SciPy and loops."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +22,6 @@ LABEL, SCORE = cases(50, 60)
 NEW = cases(210, 300)
 
 
-# ---------------------------------------------------------------- the document
 def test_the_documents_example():
     """184 by the formula has power 78.8%; 80% is first reached, and never lost, by exact tests."""
     plan = plan_classifier_trial(LABEL, SCORE, sensitivity=0.95, margin=0.05, confidence=0.8)
@@ -119,15 +117,6 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
     assert again.figure() is not None
 
 
-def test_a_simulated_plan_keeps_its_promises():
-    plan = plan_classifier_trial(*cases(400, 50), simulate=True, n_rep=2000)
-    rates = {name: estimate for name, estimate, _ in plan.simulated}
-    error = 5 * math.sqrt(0.25 / 2000)
-    assert rates["kept"] >= plan.coverage - error
-    assert abs(rates["power"] - plan.power_with_threshold) < error
-    assert abs(rates["size"] - plan.size) < error
-
-
 def test_every_method_has_a_threshold_and_a_promise_of_its_own():
     for method in ("empirical", "percentile", "basic", "normal", "bca", "tolerance"):
         plan = plan_classifier_trial(LABEL, SCORE, method=method)
@@ -146,13 +135,8 @@ def test_every_method_has_a_threshold_and_a_promise_of_its_own():
         (["a", "b"] * 3, np.arange(6.0), {}, "nothing says which one is positive"),
         (["a", "b"] * 3, np.arange(6.0), {"positive": "c"}, "positive=c: no case of label"),
         (["a", ""] * 3, np.arange(6.0), {}, "row 2: label is blank"),
-        (LABEL[:31], SCORE, {}, "label has 31 values and score 110"),
         (LABEL[25:], SCORE[25:], {}, "n_obs=25 positive scores cannot keep a sensitivity of 0.95"),
-        (LABEL, np.where(SCORE > 1, np.nan, SCORE), {}, "score is blank or missing"),
         (LABEL, SCORE, {"n": 300, "power": 0.8, "margin": 0.05}, "n, power and margin are all"),
-        (LABEL, SCORE, {"margin": 0.97}, "margin=0.97 with sensitivity 0.95 puts the null"),
-        (LABEL, SCORE, {"sensitivity": 95}, "sensitivity=95"),
-        (LABEL, SCORE, {"method": "umbrela"}, "method=umbrela"),
         (LABEL, SCORE, {"n": 1, "power": 0.99}, "n=1 positive cases have power 0.99 for no null"),
     ],
 )

@@ -12,7 +12,7 @@ from simstudy.documents.applied.accuracy import check_table
 from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
 from simstudy.documents.applied.tables import Table
 from simstudy.documents.applied.thresholds import answer_table
-from simstudy.errors import DesignError, StoreError
+from simstudy.errors import StoreError
 from tests.support import refused
 
 RNG = np.random.default_rng(8)
@@ -37,13 +37,11 @@ def test_a_file_is_checked_as_its_numbers_are(file):
     assert check.source.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-# ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
 APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
 
 
 def read(folder, *rows, **settings):
-    """What is found of the scores of A and B in a file."""
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
@@ -86,7 +84,6 @@ def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):
         read(tmp_path, *ROWS, *extra, **settings)
 
 
-# ---------------------------------------------------------------- tasks
 TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0.05\n"
 
 
@@ -98,16 +95,7 @@ def test_a_file_is_answered_as_its_table_is(tmp_path):
     assert answer.source.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
 
 
-def test_a_row_is_of_a_file_is_named(tmp_path):
-    path = tmp_path / "tasks.csv"
-    path.write_text(TEXT.replace("0.3", "-0.3"))
-    with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
-        answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
-
-
-# ---------------------------------------------------------------- answers as files
 SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
-TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 
 
 @pytest.fixture
@@ -134,34 +122,12 @@ def test_a_check_is_written_whole(tmp_path, check):
     assert str(tmp_path) not in (written / "answer.json").read_text()
 
 
-def test_a_check_may_be_written_to_a_url(tmp_path, check):
-    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
-    out = f"memory://{tmp_path.name}/out"
-    written = check.write(out)
-    assert str(written) == out
-    assert len(list(written.iterdir())) == 6
-
-
 def test_json_has_null_for_what_there_is_not(tmp_path):
     (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
     check = check_table(Table.read(tmp_path / "scores.csv", AccuracySettings()))
     text = check.write(str(tmp_path / "answer.json")).read_text()
     assert "NaN" not in text
     assert json.loads(text)["answer"]["threshold"] is None
-
-
-def test_a_table_is_written_whole(tmp_path):
-    path = tmp_path / "tasks.csv"
-    path.write_text(TASKS)
-    answer = answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
-    written = answer.write(str(tmp_path / "out"))
-    assert (written / "answer.txt").read_text() == f"{answer}\n"
-    stored = pd.read_parquet(written / "answer.parquet")
-    pd.testing.assert_frame_equal(stored, answer.frame, check_dtype=False)
-    assert len(pd.read_csv(written / "answer.csv")) == 2
-    told = json.loads((written / "answer.json").read_text())
-    assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
-    assert told["answer"]["tasks"][0]["power"] is None
 
 
 def test_a_folder_that_cannot_be_is_said(tmp_path, check):

@@ -1,7 +1,6 @@
 """Leave-one-out utilities of a user's model, against refits, formulas by hand and ArviZ."""
 
 import math
-import sys
 
 import numpy as np
 import pandas as pd
@@ -92,7 +91,6 @@ def test_where_the_study_says_that_errors_fail_a_note_does():
 
 
 def write_arviz_file(path, **groups):
-    """Groups of a file as ArviZ writes it, with one variable each."""
     xarray = pytest.importorskip("xarray")
     for group, values in groups.items():
         names = ("chain", "draw", "case")[-values.ndim :]
@@ -133,13 +131,6 @@ def test_an_arviz_file_is_read(tmp_path):
         estimate_inference(str(tmp_path / "no.nc"), LooSettings())
 
 
-def test_without_xarray_the_way_on_is_named(tmp_path, monkeypatch):
-    (tmp_path / "fit.nc").write_text("")
-    monkeypatch.setitem(sys.modules, "xarray", None)  # as Python notes what cannot be imported
-    with pytest.raises(SimstudyError, match=r"not installed.*simstudy\[loo\].*features="):
-        estimate_inference(str(tmp_path / "fit.nc"), LooSettings())
-
-
 @pytest.mark.parametrize(
     ("y", "given", "said"),
     [
@@ -147,8 +138,6 @@ def test_without_xarray_the_way_on_is_named(tmp_path, monkeypatch):
         (Y[:2], {"features": X[:2]}, "2 observations are too few to leave one out"),
         (np.ones(9), {"features": X[:9]}, "every response is 1, so there is nothing to predict"),
         (Y, {"features": X[:9]}, "y has 100 values and features 9"),
-        (Y, {"features": pd.DataFrame({"a": ["x"] * 100})}, "row 1: feature a is 'x'"),
-        (Y, {"prediction": [Y, Y, Y]}, "of one model or of two"),
         (Y, {"features": X, "prediction": [Y]}, "give features or predictions, not both"),
         (Y, {"prediction": [Y + 1], "log_density": [Y, Y]}, "2 log densities for 1 predictions"),
         (X[:9, 0], {"features": X[:9, :1]}, "is fitted without any error"),

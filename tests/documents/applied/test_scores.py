@@ -1,6 +1,5 @@
 """Scores as numbers, those that can be compared, and those that cannot."""
 
-import itertools
 import math
 from decimal import Decimal
 
@@ -63,20 +62,6 @@ def test_what_only_looks_odd_is_not_refused(reference, candidate, options):
     checked(reference, candidate, **options)
 
 
-def test_by_accident_is_counted_right():
-    """The share of orders that are sorted, by trying all of them."""
-    from simstudy.documents.applied import scores as module
-
-    values = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0])
-    orders = [np.array(order) for order in itertools.permutations(values)]
-    share = np.mean([(np.diff(o) >= 0).all() or (np.diff(o) <= 0).all() for o in orders])
-    for limit, found in ((1.001 * share, True), (0.999 * share, False)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "BY_ACCIDENT", limit)
-            assert module._is_sorted(values) == found
-    assert not module._is_sorted(np.array([1.0, 3, 2]))
-
-
 @pytest.mark.parametrize(
     ("reference", "candidate", "unit"),
     [
@@ -90,14 +75,6 @@ def test_right_and_wrong_answers_are_seen(reference, candidate, unit):
     assert scores.is_right_or_wrong == (unit > 0)
 
 
-def test_right_is_what_is_better():
-    higher = Scores(np.array([1.0, 0.0]), np.array([0.0, 0.0]), paired=True)
-    lower = Scores(np.array([1.0, 0.0]), np.array([0.0, 0.0]), paired=True, lower_is_better=True)
-    assert [side.tolist() for side in higher.right] == [[True, False], [False, False]]
-    assert [side.tolist() for side in lower.right] == [[False, True], [True, True]]
-    assert (higher.worse_by, lower.worse_by) == (0.5, -0.5)
-
-
 def test_equal_differences_are_seen_through_their_roundings():
     reference = np.array([0.7, 0.5, 0.9, 0.3])
     candidate = np.array([0.5, 0.3, 0.7, 0.1])
@@ -107,11 +84,6 @@ def test_equal_differences_are_seen_through_their_roundings():
     assert not Scores(reference, candidate + 1e-9 * np.arange(4), paired=True).are_all_alike
 
 
-def test_a_constant_column_has_no_correlation():
-    assert math.isnan(Scores(np.ones(3), np.array([1.0, 2, 3]), paired=True).correlation)
-
-
-# ---------------------------------------------------------------- cells as numbers
 @pytest.mark.parametrize(
     "values",
     [

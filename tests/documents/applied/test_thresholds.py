@@ -59,11 +59,6 @@ def test_a_question_mark_is_solved_for_in_spite_of_defaults():
     assert row["detectable_effect"] == pytest.approx(5)
 
 
-def test_rows_without_names_are_numbered():
-    frame = pd.DataFrame({"sigma": [50, 40], "n": [512, 128]})
-    assert threshold_table(frame)["task"].tolist() == ["1", "2"]
-
-
 @pytest.mark.parametrize("spelling", [True, "true", "Yes", 1, "1"])
 def test_direction_may_be_said_in_words(spelling):
     frame = pd.DataFrame({"lower_is_better": np.array([spelling], object), "sigma": 1, "n": 9})
@@ -97,34 +92,6 @@ def test_a_row_that_is_wrong_is_named(columns, said):
         threshold_table(pd.DataFrame(columns))
 
 
-def test_what_is_no_table_is_refused():
-    with pytest.raises(DesignError, match="0 is not a column of a table of tasks"):
-        threshold_table([1])
-    with pytest.raises(DesignError, match="the table has several columns n"):
-        threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))
-
-
-def test_defaults_are_numbers_of_any_kind():
-    given = {"n": np.int64(512), "sigma": np.float32(50), "lower_is_better": np.True_}
-    table = threshold_table(pd.DataFrame({"reference": [70]}), **given)
-    plain = threshold_table(
-        pd.DataFrame({"reference": [70]}), n=512, sigma=50, lower_is_better=True
-    )
-    pd.testing.assert_frame_equal(table, plain)
-
-
-@pytest.mark.parametrize("name", ["alpha", "beta", "sigma", "n"])
-def test_a_default_may_be_to_be_solved(name):
-    known = {"alpha": 0.05, "beta": 0.2, "sigma": 50, "n": 512, name: "?"}
-    assert threshold_table(pd.DataFrame({"theta": [5.0]}), **known)["solved"].tolist() == [name]
-
-
-def test_one_task_may_have_two_metrics():
-    frame = pd.DataFrame({"task": ["a", "a"], "metric": ["f1", "bleu"], "n": 5, "sigma": 1})
-    assert len(threshold_table(frame)) == 2
-
-
-# ---------------------------------------------------------------- what follows for one task
 PHI = NormalDist()
 ALPHA, BETA, SIGMA, N, RHO = 0.05, 0.2, 50.0, 512, 0.6
 SE = SIGMA * math.sqrt(2 * (1 - RHO) / N)
@@ -146,12 +113,6 @@ def test_the_one_that_is_missing_follows(missing):
         assert value in (N, N + 1)
     else:
         assert value == pytest.approx(KNOWN[missing])
-
-
-@pytest.mark.parametrize("missing", ["alpha", "beta", "sigma"])
-def test_what_follows_from_n_needs_no_more_than_n(missing):
-    """Whatever way its last digit was rounded."""
-    assert with_all_but(missing)["least_n"] in (N - 1, N)
 
 
 def test_nothing_missing_is_a_wish_and_what_there_is():
@@ -194,8 +155,3 @@ def test_scores_that_do_not_vary_make_every_effect_detectable():
     assert (found["threshold"] == 80).all()
     assert (found[["margin", "detectable_effect", "sigma"]] == 0).all(axis=None)
     assert found["power"].tolist()[1:] == [1.0, 1.0]
-
-
-def test_a_task_without_spread_is_refused_what_any_task_is():
-    with pytest.raises(DesignError, match=r"row 1: n=5\.5 is not allowed"):
-        threshold_table(pd.DataFrame({"n": [5.5], "sigma": [0]}))

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, folded_normal_mean
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.stats.models.least_squares import LinearFit, fit_least_squares
 from simstudy.errors import DesignError
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -28,7 +29,6 @@ def truth(model: LinearModel, n_rep: int = 1) -> np.ndarray:
     return model.draw_coefficients(rng_at(3), n_rep)
 
 
-# ---------------------------------------------------------------- theory
 @pytest.mark.parametrize("mean", [-3.0, 0.0, 0.4])
 def test_folded_normal_mean_is_its_integral(mean):
     with mpmath.workdps(20):
@@ -73,7 +73,6 @@ def test_models_without_a_known_law_refuse_its_use(about):
         model.draw_fit(rng_at(), 2, 10)
 
 
-# ---------------------------------------------------------------- draws
 def errors_from_features(coefficients, fit, n_obs):
     features, y, _ = PLAIN.draw(rng_at(6), 1, n_obs, coefficients)
     return y - fit.predict(features)
@@ -196,3 +195,19 @@ def test_prices_have_the_spread_and_signal_they_declare():
     assert_within_mcse(log.var(axis=1).mean(), 0.25, 0.25 * np.sqrt(2 / 200000))
     assert drawn.coefficients[0] @ drawn.coefficients[0] == pytest.approx(0.75 * 0.25)
     np.testing.assert_array_equal(drawn.y, drawn.y.astype(np.float32))  # alike on all processors
+
+
+def test_friedmans_function_is_the_published_one():
+    features = np.random.default_rng(1).random((3, 4, 6))
+    found = Friedman(n_feature=6).mean_of(features)
+    for rep, obs in np.ndindex(3, 4):
+        a, b, c, d, e, _ = features[rep, obs]
+        expected = 10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+        np.testing.assert_allclose(found[rep, obs], expected, rtol=4 * np.finfo(float).eps)
+
+
+def test_noise_of_friedmans_function_is_about_the_mean_of_the_features():
+    process = Friedman(n_feature=5, noise_sd=3.0)
+    drawn = process.sample(np.random.default_rng(4), 400, 50)
+    noise = (drawn.y - process.mean_of(drawn.features)) / 3.0
+    assert_within_mcse((noise**2).mean(), 1.0, np.sqrt(2 / noise.size))

@@ -6,33 +6,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
+from simstudy.documents.dgps import scores as laws
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = [
-    NormalScores(),
-    NormalScores(mean=-2.0, sd=0.3),
-    SkewedScores(),
-    SkewedScores(mean=0.0, sd=2.0, skewness=1.5),
-    HeavyTailedScores(),
-    HeavyTailedScores(df=1.0),
+    laws.NormalScores(),
+    laws.NormalScores(mean=-2.0, sd=0.3),
+    laws.SkewedScores(),
+    laws.SkewedScores(mean=0.0, sd=2.0, skewness=1.5),
+    laws.HeavyTailedScores(),
+    laws.HeavyTailedScores(df=1.0),
 ]
 LATTICES = [
-    DiscretisedScores(),
-    DiscretisedScores(base=SkewedScores(), step=0.1),
-    DiscretisedScores(base=HeavyTailedScores(), step=1.0),
+    laws.DiscretisedScores(),
+    laws.DiscretisedScores(base=laws.SkewedScores(), step=0.1),
+    laws.DiscretisedScores(base=laws.HeavyTailedScores(), step=1.0),
 ]
 LEVELS = np.array([0.01, 0.05, 0.3, 0.5, 0.8, 0.95, 0.999])
 REFERENCES = [
-    (NormalScores(0.5, 2.0), stats.norm(0.5, 2.0)),
-    (HeavyTailedScores(0.5, 2.0, 4.0), stats.t(4.0, 0.5, 2.0)),
-    (SkewedScores(0.5, 2.0, 1.2), stats.pearson3(1.2, 0.5, 2.0)),
-    (SkewedScores(0.5, 2.0, -1.2), stats.pearson3(-1.2, 0.5, 2.0)),
+    (laws.NormalScores(0.5, 2.0), stats.norm(0.5, 2.0)),
+    (laws.HeavyTailedScores(0.5, 2.0, 4.0), stats.t(4.0, 0.5, 2.0)),
+    (laws.SkewedScores(0.5, 2.0, 1.2), stats.pearson3(1.2, 0.5, 2.0)),
+    (laws.SkewedScores(0.5, 2.0, -1.2), stats.pearson3(-1.2, 0.5, 2.0)),
 ]
 
 
@@ -72,7 +67,7 @@ def test_lattice_points_are_hit_exactly(scores):
 
 
 def test_lattice_points_have_the_probability_of_their_cell():
-    scores, points = DiscretisedScores(step=0.5), 0.5 * np.arange(-20, 25)
+    scores, points = laws.DiscretisedScores(step=0.5), 0.5 * np.arange(-20, 25)
     probability = scores.sensitivity(points) - scores.sensitivity(points + 0.5)
     cells = np.diff(stats.norm(1, 1).cdf([*(points - 0.25), points[-1] + 0.25]))
     np.testing.assert_allclose(probability, cells, atol=1e-12)

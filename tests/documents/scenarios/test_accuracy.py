@@ -13,14 +13,13 @@ from simstudy.documents.stats.accuracy import counts as of_two
 from simstudy.documents.stats.accuracy import paired
 from simstudy.documents.stats.accuracy.paired import PAIRED_TESTS
 from simstudy.documents.stats.accuracy.prompts import Counts, draw_counts
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
 
 
-# ---------------------------------------------------------------- what each test decides
 def z_test(reference: np.ndarray, check: np.ndarray, n: int, sigma: float) -> np.ndarray:
     return (check - reference) / n <= Z * sigma * np.sqrt(2 / n)
 
@@ -65,9 +64,6 @@ def test_every_test_decides_on_its_own_counts(trial):
         np.testing.assert_array_equal(found["reject"][:, METHODS.index(test)], decided, test)
 
 
-# ---------------------------------------------------------------- what is drawn
-
-
 TRIALS = [
     AccuracyCheck(n=40, accuracy=0.7),
     AccuracyCheck(n=40, accuracy=0.7, effect=1),
@@ -82,27 +78,21 @@ def errors_of(known: np.ndarray) -> np.ndarray:
     return np.sqrt(known * (1 - known) / N_REP)
 
 
-def shares_that_fail(trial: AccuracyCheck) -> np.ndarray:
-    return trial.simulate(streams(), N_REP)["reject"].mean(axis=0)
-
-
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
-def test_drawn_counts_fail_as_often_as_is_exact(trial):
-    known = trial.exact()["rejection_rate"]
-    assert_within_mcse(shares_that_fail(trial), known, errors_of(known))
+def test_drawn_counts_fail_as_often_and_differ_by_as_much_as_is_exact(trial):
+    drawn, exact = trial.simulate(streams(), N_REP), trial.exact()
+    known, spread = exact["rejection_rate"], exact["empirical_se"]
+    assert_within_mcse(drawn["reject"].mean(axis=0), known, errors_of(known))
+    # The excess kurtosis of a difference of counts is a few percent at most with 40 prompts.
+    mcse = spread * np.sqrt(1.1 / (2 * N_REP))
+    assert_within_mcse(drawn["difference"].std(), spread, mcse)
 
 
 def test_that_test_catches_a_correlation_that_is_left_out():
     known = exact_shares(AccuracyCheck(n=40, accuracy=0.7, effect=0.5))
-    assert_caught(shares_that_fail(TRIALS[2]), known, errors_of(known))
-
-
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
-def test_the_difference_has_the_exact_spread(trial):
-    difference = trial.simulate(streams(), N_REP)["difference"]
-    known = trial.exact()["empirical_se"]
-    # The excess kurtosis of a difference of counts is a few percent at most with 40 prompts.
-    assert_within_mcse(difference.std(), known, known * np.sqrt(1.1 / (2 * N_REP)))
+    assert_caught(
+        TRIALS[2].simulate(streams(), N_REP)["reject"].mean(axis=0), known, errors_of(known)
+    )
 
 
 def test_with_one_reference_only_the_check_varies():
@@ -115,7 +105,6 @@ def test_with_one_reference_only_the_check_varies():
     assert trial.exact()["empirical_se"] == pytest.approx(np.sqrt(0.21 / 40))
 
 
-# ---------------------------------------------------------------- effects and refusals
 def test_the_effect_is_in_units_of_the_documents():
     trial = AccuracyCheck(n=128, accuracy=0.8, effect=2)
     theta = -(stats.norm.ppf(0.05) + stats.norm.ppf(0.2)) * np.sqrt(2 * 0.25 / 128)

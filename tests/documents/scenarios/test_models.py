@@ -11,8 +11,7 @@ from simstudy.documents.scenarios.models import Model, ModelTrial, try_model
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
 from simstudy.documents.stats.models.metrics import MAE, MSE, R2, tweedie_deviance
 from simstudy.provenance.scenario_id import identity
-from tests.documents.scenarios.draws import streams
-from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.draws import bootstrap_indices, streams
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 from tests.documents.stats.models.test_metrics import estimate
 
@@ -26,12 +25,10 @@ TRIAL = ModelTrial(
 
 
 def tried(trial: ModelTrial, model: Model, n_rep: int):
-    """The columns of a block of a model, as a study asks for them."""
     data = trial.draw(streams(), n_rep)
     return try_model(model, trial, streams(model.name), **data)
 
 
-# ---------------------------------------------------------------- the plain loop
 def plain_stage(metric, y, prediction, seed, k):
     """Estimate and both standard errors of a loss: minus the metric, where more is better."""
     sign, drawn = metric.lower_is_better or -1, bootstrap_indices(seed, len(y), TRIAL.n_boot)
@@ -73,7 +70,6 @@ def test_metrics_do_not_move_each_other():
     np.testing.assert_array_equal(alone[..., 0], among_others[..., 1])
 
 
-# ---------------------------------------------------------------- what a user brings
 def test_metrics_are_named_as_parts():
     """By their names alone, so that numbers stay where they were when a table named them."""
     assert identity(TRIAL) == (
@@ -116,7 +112,6 @@ def test_a_model_may_write_into_what_it_is_given():
         np.testing.assert_array_equal(found[name], column)
 
 
-# ---------------------------------------------------------------- what may go wrong
 def test_a_metric_without_a_value_is_a_recorded_failure():
     trial = ModelTrial(LinearModel(n_feature=3), (TWEEDIE, MSE), (20,))
     columns = tried(trial, LEAST_SQUARES, 3)  # responses below zero have no such deviance

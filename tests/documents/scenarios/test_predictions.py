@@ -9,40 +9,28 @@ from scipy import stats
 
 from simstudy import Data
 from simstudy.documents.dgps.friedman import Friedman
+from simstudy.documents.scenarios import predictions as module
 from simstudy.documents.scenarios.models import Model
-from simstudy.documents.scenarios.predictions import (
-    DERIVED,
-    DISTRIBUTIONS,
-    Networks,
-    Predictions,
-    Regressor,
-    TableRows,
-    TrueNulls,
-    Truth,
-    residual_sd,
-)
 from simstudy.documents.stats.compatible import ESTIMATORS
 from simstudy.documents.stats.networks import Network, Training, ensemble_predictions
 from simstudy.provenance.scenario_id import identity
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.documents.stats.models.linear_models import LinearRegression
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 EPOCHS = (2, 3)
-TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
-NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10))
-LINE = Regressor(Model("line", LinearRegression), n_epochs=2)
+TRIAL = module.Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
+NET = module.Networks(Network((6, 4)), Training(EPOCHS, batch_size=10))
+LINE = module.Regressor(Model("line", LinearRegression), n_epochs=2)
 N_REP = 3
 
 
 def asked(method, trial=TRIAL, n_rep=N_REP):
-    """A method's columns of what a scenario draws, with what it asks for."""
     known = {"scenario": trial, "streams": streams("m"), **trial.draw(streams(), n_rep)}
     return method(**{name: known[name] for name in inspect.signature(method).parameters})
 
 
 def test_every_position_is_a_plain_computation():
-    """Networks of one replicate, and each distribution from them by hand."""
     data, found = TRIAL.draw(streams(), N_REP), asked(NET)
     initial, order = (streams("m")(name) for name in ("initial weights", "mini-batches"))
     for rep in range(N_REP):
@@ -72,7 +60,7 @@ def plain_cells(y, resamples, said):
     noise, spread = np.sqrt(np.mean(np.square(errors))), said[1:, 30:].std(axis=0, ddof=1)
     about = {"centered": said[0, 30:], "fitted": said[1:, 30:].mean(axis=0)}
     cells = {"log_p": [], "crps": [], "rmse": [], "residual_sd": [noise] * 4}
-    for name in DISTRIBUTIONS:
+    for name in module.DISTRIBUTIONS:
         mean = about[name.removesuffix("_noise")]
         sd = np.hypot(spread, noise) if name.endswith("_noise") else spread
         z = (y[30:] - mean) / sd
@@ -112,14 +100,17 @@ def test_a_fit_that_fails_is_a_recorded_failure():
 
 def test_an_observation_that_all_samples_hold_has_no_error():
     y, said = np.array([1.0, 2.0]), np.array([[1.0, 0.0], [3.0, 4.0]])
-    assert residual_sd(y, said, np.array([[0, 0], [0, 1]])) == 2.0  # of the second, by the first
-    assert np.isnan(residual_sd(y, said, np.array([[0, 1], [0, 1]])))
+    assert (
+        module.residual_sd(y, said, np.array([[0, 0], [0, 1]])) == 2.0
+    )  # of the second, by the first
+    assert np.isnan(module.residual_sd(y, said, np.array([[0, 1], [0, 1]])))
 
 
-# ---------------------------------------------------------------- what is drawn
 def test_a_table_is_split_without_repeating_a_row():
     table = np.arange(30.0).reshape(10, 3)
-    drawn = TableRows(Data.from_array(table, name="t")).sample(np.random.default_rng(1), 4, 10)
+    drawn = module.TableRows(Data.from_array(table, name="t")).sample(
+        np.random.default_rng(1), 4, 10
+    )
     for rep in range(4):
         rows = np.column_stack([drawn.features[rep], drawn.y[rep]])
         np.testing.assert_array_equal(rows[rows[:, 0].argsort()], table)
@@ -134,13 +125,12 @@ def test_the_log_is_what_is_predicted():
 
 def test_a_data_set_is_named_by_what_it_holds():
     part = Data.from_array(np.ones((4, 2)), name="ones")
-    named = identity(replace(TRIAL, source=TableRows(part)))
+    named = identity(replace(TRIAL, source=module.TableRows(part)))
     assert f"TableRows(data=Data(#{part.sha256[:16]}))" in named
 
 
-# ---------------------------------------------------------------- controls
 def test_the_truth_has_the_law_of_the_responses():
-    found, data = asked(Truth(2)), TRIAL.draw(streams(), N_REP)
+    found, data = asked(module.Truth(2)), TRIAL.draw(streams(), N_REP)
     mean = TRIAL.source.mean_of(data["features"][:, 30:])
     expected = np.log(2) + stats.norm.logsf(np.abs(data["y"][:, 30:] - mean))
     for place in np.ndindex(2, 2, 4):
@@ -152,7 +142,7 @@ OFF = 0.5 - 2 / np.pi * np.arctan(TOO_NARROW)  # what it does to the mean of 2 Î
 N_UNIFORM = replicates_to_catch(OFF, sd=np.sqrt(1 / 12), comparisons=2) // TRIAL.n_test + 1
 
 
-@pytest.mark.parametrize("method", [Truth(), TrueNulls()])
+@pytest.mark.parametrize("method", [module.Truth(), module.TrueNulls()])
 def test_controls_are_uniform(method):
     p = np.exp(asked(method, n_rep=N_UNIFORM)["log_p"][:, 0, 0, 0]).ravel()
     n = p.size
@@ -170,7 +160,7 @@ def test_that_test_catches_a_spread_that_is_too_small():
 
 def test_derived_numbers_are_those_of_their_estimators():
     p = np.random.default_rng(1).random((3, 8))
-    found = {name: derived(np.log(p)) for name, derived in DERIVED.items()}
+    found = {name: derived(np.log(p)) for name, derived in module.DERIVED.items()}
     combined = np.log10(stats.combine_pvalues(p, axis=1).pvalue)
     np.testing.assert_allclose(found.pop("log10_p"), combined, rtol=1e-12)
     np.testing.assert_array_equal(found.pop("coverage"), (p >= 0.1).mean(axis=1))

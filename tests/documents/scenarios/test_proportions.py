@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.scenarios.proportions import METHODS, EstimatedProportion, Proportion
-from simstudy.documents.stats.compatible import ESTIMATORS, fisher
-from tests.documents.scenarios.draws import streams_at
+from simstudy.documents.stats.compatible import fisher
+from tests.documents.draws import streams_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SHIFTED = Proportion(10, null_share=0.3, shift=2.0, spread=1.5)
@@ -52,15 +52,6 @@ def test_scores_of_a_group_share_their_correlation_and_no_others(size, apart):
     known[apart] = 1
     assert_within_mcse(found, known, sd / np.sqrt(n_rep))
     assert_caught(found, known - 2 * ERROR, sd / np.sqrt(n_rep))
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_is_its_estimator(name):
-    data = SHIFTED.draw(streams_at(), 6)
-    found = METHODS[name](**data)
-    np.testing.assert_array_equal(found["estimate"], ESTIMATORS[name](data["p"]))
-    assert found["truth"] == data["truth"]
-    np.testing.assert_array_equal(found["log10_p"], data["log10_p"])
 
 
 def test_theory_speaks_of_independent_lists_and_of_the_order_of_p():

@@ -4,63 +4,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from scipy import special
 
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.scenarios.regression import (
-    AXES,
-    MEASURES,
-    METHODS,
-    METRICS,
-    RegressionTrial,
-)
+from simstudy.documents.scenarios import regression
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
-from simstudy.study import Study
-from tests.documents.scenarios.draws import streams
-from tests.documents.stats.draws import bootstrap_indices
+from tests.documents.draws import streams
 from tests.documents.stats.models.linear_models import plain_fits
+from tests.documents.stats.models.test_trial import slow_stage
 
-SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
-LOSSES = {"mse": np.square, "mae": np.abs}
-
-
-# ---------------------------------------------------------------- the document's loop
-def plain_bootstrap(loss, errors, seeds, trial):
-    """Variance of the resampled means and studentized quantile, resample by resample."""
-    value, n_obs = loss(errors).mean(), len(errors)
-    pattern = (
-        None if np.isinf(trial.n_inner) else bootstrap_indices(seeds[1], n_obs, int(trial.n_inner))
-    )
-    means, t = [], []
-    for indices in bootstrap_indices(seeds[0], n_obs, trial.n_boot):
-        drawn = loss(errors[indices])
-        inner = drawn.var() / n_obs if pattern is None else drawn[pattern].mean(axis=1).var()
-        means.append(drawn.mean())
-        t.append((drawn.mean() - value) / np.sqrt(inner))
-    return value, np.std(means), -np.quantile(t, special.ndtr(-trial.k))
+SMALL = regression.RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 
 
 def plain_replicate(trial, spread, errors, seeds):
     """One replicate as the document runs it, for both standard errors and both truths."""
-    printed = {"mse": spread, "mae": np.sqrt(spread * 2 / np.pi)}
-    for metric, loss in LOSSES.items():
-        first, second = (
-            plain_bootstrap(loss, e, s, trial) for e, s in zip(errors, seeds, strict=True)
-        )
-        for method in METHODS:
-            scale = [x[2] / trial.k if method == "studentized" else 1.0 for x in (first, second)]
-            bound = first[0] + trial.k * first[1] * scale[0]
-            z = (second[0] - bound) / (second[1] * scale[1])
-            yield (
-                (METHODS.index(method), METRICS.index(metric)),
-                {
-                    "z": z,
-                    "reject": z < trial.design.critical_value,
-                    "null_is_false_printed": bound > printed[metric],
-                    "sd_test": first[1] * scale[0] * np.sqrt(trial.n_test),
-                    "sd_prospective": second[1] * scale[1] * np.sqrt(trial.design.n2),
-                },
-            )
+    printed = [spread, np.sqrt(spread * 2 / np.pi)]
+    for metric, loss in enumerate((np.square, np.abs)):
+        losses, sizes = [loss(each) for each in errors], (trial.n_boot, trial.n_inner)
+        first, second = (slow_stage(*one, *sizes)[0] for one in zip(losses, seeds, strict=True))
+        for method in range(len(regression.METHODS)):
+            bound = losses[0].mean() + trial.k * first[method]
+            z = (losses[1].mean() - bound) / second[method]
+            said = {
+                "z": z,
+                "reject": z < trial.design.critical_value,
+                "null_is_false_printed": bound > printed[metric],
+                "sd_test": first[method] * np.sqrt(trial.n_test),
+                "sd_prospective": second[method] * np.sqrt(trial.design.n2),
+            }
+            yield (method, metric), said
 
 
 @pytest.mark.parametrize("n_inner", [np.inf, 30.0])
@@ -77,20 +48,6 @@ def test_a_block_is_the_plain_loop(n_inner):
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 
 
-def test_states_of_the_null_exclude_each_other():
-    block = SMALL.simulate(streams(), 50)
-    for suffix in ("", "_printed"):
-        assert (block[f"null_is_false{suffix}"] ^ block[f"null_is_true{suffix}"]).all()
-
-
-def test_data_do_not_depend_on_the_inner_standard_error():
-    closed, drawn = (replace(SMALL, n_inner=n).simulate(streams(), 5) for n in (np.inf, 20.0))
-    np.testing.assert_array_equal(closed["sd_true"], drawn["sd_true"])
-    np.testing.assert_array_equal(closed["sd_test"][:, 1], drawn["sd_test"][:, 1])  # vanilla
-    assert (closed["sd_test"][:, 0] != drawn["sd_test"][:, 0]).all()
-
-
-# ---------------------------------------------------------------- failures are data
 @dataclass(frozen=True)
 class Broken(LinearModel):
     """Errors that leave a bootstrap without an answer, in the second replicate of each block."""
@@ -103,11 +60,6 @@ class Broken(LinearModel):
         return errors
 
 
-def run_with(value: float, n_rep: int = 4):
-    scenario = RegressionTrial(n_test=30, model=Broken(with_error=value))
-    return Study("broken", [scenario], MEASURES, axes=AXES, block_size=n_rep).run(n_rep)
-
-
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -117,9 +69,6 @@ def run_with(value: float, n_rep: int = 4):
     ],
 )
 def test_losses_without_an_answer_are_recorded_failures(value, said):
-    result = run_with(value)
-    assert set(result.failures["error"]) == {said}
-    assert set(result.failures["rep"]) == {1}
-    rows = result.summary.query("measure == 'null_is_false'")
-    assert (rows["n_failed"] == 1).all()
-    assert (rows["n_rep"] == 3).all()
+    scenario = regression.RegressionTrial(n_test=30, model=Broken(with_error=value))
+    error = scenario.simulate(streams(), 4)["error"]
+    assert [set(each.ravel()) for each in error] == [{None}, {said}, {None}, {None}]

@@ -6,7 +6,7 @@ from scipy import special
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.two_stage import critical_value, power
 from simstudy.provenance.streams import Streams
-from tests.documents.scenarios.draws import streams
+from tests.documents.draws import streams
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 TRIAL = TwoStage(k=1.5, n1=100, n2=250)
@@ -36,13 +36,6 @@ def test_a_block_is_the_plain_loop():
         np.testing.assert_allclose(block[name], column, rtol=1e-10, err_msg=name)
 
 
-def test_the_states_of_the_null_exclude_each_other():
-    block = TRIAL.simulate(streams(), 500)
-    assert (block["null_is_false"] ^ block["null_is_true"]).all()
-    assert (block["null_is_false"] == (block["distance"] > 0)).all()
-
-
-# ---------------------------------------------------------------- theory
 N_REP = 3 * replicates_to_catch(0.02, sd=0.5, comparisons=2)  # of which 31% have a true null
 
 

@@ -61,19 +61,6 @@ def test_the_exact_margin_is_where_the_power_turns():
     assert bt.exact_margin(1, 0.95, 0.99, 0.05) == 0.95  # no null is weak enough
 
 
-@pytest.mark.parametrize("rule", bt.RULES)
-def test_critical_count_is_exact_for_a_million(rule):
-    critical = int(bt.critical_count(10**6, 0.9, 0.05, rule=rule))
-    p = [
-        scipy_stats.norm.sf((x / 1e6 - 0.9) / math.sqrt(0.09 / 1e6))
-        if rule == "score"
-        else scipy_stats.binom.sf(x - 1, 10**6, 0.9)
-        - (scipy_stats.binom.pmf(x, 10**6, 0.9) / 2 if rule == "mid_p" else 0)
-        for x in (critical - 1, critical)
-    ]
-    assert p[0] > 0.05 >= p[1]
-
-
 def test_normal_sample_size_is_that_of_statsmodels():
     for k, margin, beta in zip(*map(np.ravel, GRID), strict=True):
         null = k - margin
@@ -91,7 +78,6 @@ def test_sample_sizes_are_those_of_every_n(rule, k, margin):
     assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
 
 
-# ---------------------------------------------------------------- ties
 def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
     cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100, 3)]
     missed = [

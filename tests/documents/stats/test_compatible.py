@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from simstudy.documents.scenarios.proportions import Proportion
 from simstudy.documents.stats import compatible
 from simstudy.documents.stats.compatible import ESTIMATORS, Mixture, fisher, harmonic_mean
 from tests.documents.stats import plain_shares as plain
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 PLAIN = {
     "cfdr": lambda p: plain.mean(plain.cfdr(p)),
@@ -49,7 +47,6 @@ def test_lists_are_apart_and_a_missing_value_costs_its_own(name):
     assert np.flatnonzero(np.isnan(ESTIMATORS[name](p))).tolist() == [1]
 
 
-# ---------------------------------------------------------------- convex decreasing density
 def likeliest(p: np.ndarray) -> np.ndarray:
     """Weights of the mixture, by least squares with weights of 0 or more (Wang 2007).
 
@@ -85,7 +82,6 @@ def test_convex_density_is_the_likeliest(row, monkeypatch):
     assert compatible.langaas(p) == pytest.approx(weights[0], abs=np.sqrt(2 * near * len(p)))
 
 
-# ---------------------------------------------------------------- combined p-values
 MP = mpmath.mp.clone()
 MP.dps = 60
 
@@ -134,7 +130,6 @@ def test_one_p_value_is_itself_a_zero_gives_zero_and_a_missing_one_nothing(combi
     assert np.isnan(combine(np.array([[-1.0, np.nan], [-1.0, -2.0]]))).tolist() == [True, False]
 
 
-# ---------------------------------------------------------------- exact means
 HARMONIC = np.cumsum(1 / np.arange(1, 169))
 
 
@@ -178,21 +173,6 @@ def test_storeys_moments_are_those_of_a_binomial():
     mean = law @ estimate
     known = mean, np.sqrt(law @ estimate**2 - mean**2), law.max()
     assert uniform(30).storey() == pytest.approx(known)
-
-
-def exact(lists: Proportion) -> dict[str, float]:
-    mixture = Mixture(lists.n_null, lists.n_prediction - lists.n_null, lists.cdf_of_others)
-    return mixture.means() | {"storey": mixture.storey()[0]}
-
-
-def test_simulated_means_are_those_of_theory():
-    """Estimates of 12 values spread by less than 1."""
-    lists, n_rep = Proportion(12, 0.5, 2.0), replicates_to_catch(0.01, sd=1.0, comparisons=4)
-    p, known = np.exp(lists.log_p_values(np.random.default_rng(4), n_rep)), exact(lists)
-    found = [ESTIMATORS[name](p).mean() for name in known]
-    assert_within_mcse(found, list(known.values()), 1 / np.sqrt(n_rep))
-    off = exact(Proportion(12, 0.5, 2.2))
-    assert_caught(found, list(off.values()), 1 / np.sqrt(n_rep))
 
 
 def test_langaas_of_lists_without_a_compatible_prediction():

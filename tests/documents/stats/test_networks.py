@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from simstudy.documents.stats import networks as training
-from simstudy.documents.stats.networks import (
-    Network,
-    Trainer,
-    Training,
-    ensemble_predictions,
-)
 from tests.documents.stats.plain_network import PlainNetwork
 from tests.support import ROOT, assert_caught, assert_within_mcse
 
 N_OBS, N_TRAIN, N_FEATURE, N_NETWORK, N_EPOCH = 60, 40, 4, 3, 6
-NETWORK, TRAINING = Network((6, 5)), Training((N_EPOCH,), batch_size=16)
+NETWORK, TRAINING = training.Network((6, 5)), training.Training((N_EPOCH,), batch_size=16)
 EPS = float(np.finfo(float).eps)
 
 
@@ -31,13 +25,13 @@ def drawn(hidden=NETWORK.hidden):
     """Features, responses, initial weights, and an order of its own for each network and epoch."""
     rng = np.random.default_rng(1)
     features, y = rng.standard_normal((N_OBS, N_FEATURE)), rng.standard_normal(N_TRAIN)
-    weights = Network(hidden).initial(N_NETWORK, N_FEATURE, rng)
+    weights = training.Network(hidden).initial(N_NETWORK, N_FEATURE, rng)
     rows = rng.integers(0, N_TRAIN, (N_NETWORK, N_TRAIN), dtype=np.int32)
     return features, y, weights, [rng.permuted(rows, axis=1) for _ in range(N_EPOCH)]
 
 
 def trained(features, y, weights, orders):
-    trainer = Trainer(weights, features, y, TRAINING)
+    trainer = training.Trainer(weights, features, y, TRAINING)
     for order in orders:
         trainer.epoch(order)
     return trainer.predict()
@@ -86,10 +80,9 @@ def test_a_network_is_the_same_alone_and_among_others():
         np.testing.assert_array_equal(trained(features, y, *own)[0], together[at])
 
 
-# ---------------------------------------------------------------- ensembles
 def predicted(features, y, rows, epochs=(4,)):
-    return ensemble_predictions(
-        NETWORK, Training(epochs, batch_size=10), features, y, rows,
+    return training.ensemble_predictions(
+        NETWORK, training.Training(epochs, batch_size=10), features, y, rows,
         initial=np.random.default_rng(2), order=np.random.default_rng(3),
     )  # fmt: skip
 
@@ -116,7 +109,7 @@ def test_they_follow_the_units_of_responses_and_of_features():
 
 
 def test_initial_weights_are_uniform_with_variance_two_over_inputs():
-    first, last = Network((5,)).initial(20_000, 8, np.random.default_rng(1))
+    first, last = training.Network((5,)).initial(20_000, 8, np.random.default_rng(1))
     for weights, shape in ((first, (20_000, 8, 5)), (last, (20_000, 5, 1))):
         assert weights.shape == shape
         variance = 2 / shape[1]
@@ -129,7 +122,7 @@ def test_initial_weights_are_uniform_with_variance_two_over_inputs():
 @pytest.mark.parametrize("n_obs", [2, 3, 5, 63, 64, 65, 129, 338])
 @pytest.mark.parametrize("batch_size", [2, 3, 64])
 def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
-    ends = Training((1,), batch_size).batch_ends(n_obs)
+    ends = training.Training((1,), batch_size).batch_ends(n_obs)
     assert (ends[0], ends[-1]) == (0, n_obs)
     sizes = np.diff(ends)
     assert sizes.min() >= 2
@@ -137,7 +130,6 @@ def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
     assert sizes.max() <= max(batch_size, 3)  # two batches of 2 cannot hold 5
 
 
-# ---------------------------------------------------------------- on other processors
 SHOWN = """
 from tests.documents.stats.test_networks import long_training
 print(*long_training())
@@ -149,9 +141,9 @@ def long_training():
     rng = np.random.default_rng(1)
     features, y = rng.standard_normal((338, 13)), rng.standard_normal(338)
     rows = rng.integers(0, 338, (20, 338))
-    network, training = Network((15, 10)), Training((200,))
-    return ensemble_predictions(
-        network, training, features, y, rows, initial=rng, order=rng
+    network, how = training.Network((15, 10)), training.Training((200,))
+    return training.ensemble_predictions(
+        network, how, features, y, rows, initial=rng, order=rng
     ).ravel()  # fmt: skip
 
 
@@ -173,9 +165,6 @@ def python(environment):
 
 @pytest.mark.slow
 def test_training_is_the_same_whether_its_code_was_compiled_or_read(tmp_path):
-    """The first run compiles, its workers and later runs read the cache: to the last bit the same.
-
-    Code that is called from the cache, and not put into the caller, differed by roundings.
-    """
+    """The first run compiles, later ones read the cache: code that is not inlined would differ."""
     first, second = (python({**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}) for _ in range(2))
     np.testing.assert_array_equal(first, second)

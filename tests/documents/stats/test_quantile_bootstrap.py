@@ -19,7 +19,6 @@ def samples(kind, n_rep, n_obs):
     return np.sort(np.round(block) if kind == "tied" else block, axis=1)
 
 
-# ---------------------------------------------------------------- the law
 @pytest.mark.parametrize("n_obs", [1, 2, 3, 4, 5])
 def test_pairs_have_the_law_of_all_resamples(n_obs):
     ranks = np.sort(list(itertools.product(range(n_obs), repeat=n_obs)), axis=1)
@@ -65,17 +64,13 @@ def test_draws_follow_the_exact_law():
     rng, sample = np.random.default_rng(4), samples("continuous", 1, 50)[0]
     made = qb.resample(sample[None], Q, N_DRAWS, rng)
     assert_within_mcse(*shares_and_truth(np.repeat(made.values[0], made.weights[0]), sample))
-
-
-def test_that_test_catches_ranks_drawn_independently():
-    rng, sample = np.random.default_rng(4), samples("continuous", 1, 50)[0]
+    # Caught: ranks drawn independently.
     rank, g = qb.interpolation(50, Q)
     lower = sample[np.int64(50 * rng.beta(rank, 51 - rank, N_DRAWS))]
     upper = sample[np.int64(50 * rng.beta(rank + 1, 50 - rank, N_DRAWS))]
     assert_caught(*shares_and_truth(lower + (upper - lower) * g, sample))
 
 
-# ---------------------------------------------------------------- quantiles and moments
 @pytest.mark.parametrize("kind", ["continuous", "tied"])
 @pytest.mark.parametrize("n_boot", [0, 200])
 def test_resamples_written_out_have_the_same_quantiles_and_moments(kind, n_boot):
@@ -110,7 +105,6 @@ def test_acceleration_is_archs():
             assert found == pytest.approx(expected, abs=1e-9)
 
 
-# ---------------------------------------------------------------- bounds
 def written_out(draws):
     return qb.Resamples(np.sort(draws, axis=1), np.ones(draws.shape, int), draws.shape[1])
 
@@ -134,21 +128,6 @@ def test_bounds_are_archs_on_the_same_resamples():
                 np.quantile, reps=400, method=theirs, size=1 - ALPHA, tail="lower", **given
             )
             assert ours[name][0] == pytest.approx(interval[0, 0], abs=1e-10)
-
-
-def test_mid_rank_bca_is_scipys_on_the_same_resamples():
-    for sample in samples("continuous", 3, 50):
-        theirs = stats.bootstrap(
-            (sample,),
-            lambda x, axis: np.quantile(x, Q, axis=axis),
-            n_resamples=500,
-            confidence_level=1 - ALPHA,
-            alternative="greater",
-            method="BCa",
-            rng=np.random.default_rng(1),
-        )
-        ours = bounds_of(sample, theirs.bootstrap_distribution[None])["bca mid"][0]
-        assert ours == pytest.approx(theirs.confidence_interval[0], abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "tied"])

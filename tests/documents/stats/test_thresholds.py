@@ -29,7 +29,6 @@ def by(method, x, target=TARGET):
     return th.thresholds(x, target, (method,))[method]
 
 
-# ---------------------------------------------------------------- which algorithm a name means
 @pytest.mark.parametrize("n_boot", [0, 200])
 def test_bootstraps_are_those_of_the_resamples(n_boot):
     x = np.sort(drawn(), axis=1)
@@ -68,15 +67,11 @@ def test_thresholds_move_with_the_scores(method):
     np.testing.assert_allclose(by(method, np.full((2, 40), 0.7)), 0.7, rtol=1e-15)
 
 
-# ---------------------------------------------------------------- from a law of the scores
 @pytest.mark.parametrize(
     ("n_obs", "q", "confidence"), [(2, 0.05, 0.8), (50, 0.05, 0.8), (50, 0.9, 0.99)]
 )
 def test_normal_tolerance_covers_exactly(n_obs, q, confidence):
-    """P(mean + c·sd <= quantile) by integrating over the chi distribution of the sd.
-
-    SciPy 1.15 finds c to 1e-7; later versions to the last bits.
-    """
+    """P(mean + c·sd <= quantile) by integrating over the chi law of the sd; SciPy 1.15 has 1e-7."""
     alpha = 1 - confidence
     factor = th.normal_tolerance_factor(n_obs, q, alpha)
     chi = stats.chi(n_obs - 1, scale=1 / math.sqrt(n_obs - 1))
@@ -124,7 +119,6 @@ def test_bayesian_posterior_is_that_of_dirichlet_weights():
     assert cdf[int(bound) - 1] >= 0.2 > cdf[int(bound) - 2]
 
 
-# ---------------------------------------------------------------- theory
 def plain_coverage(scores, n_obs, target):
     """By the joint density of two neighbouring order statistics, in two nested integrals."""
     rank, g = qb.interpolation(n_obs, target.q)
@@ -196,7 +190,6 @@ def test_theory_says_nothing_where_it_knows_nothing():
     assert np.isnan(theory.expected_shift(DiscretisedScores(), N_OBS, TARGET.q))
 
 
-# ---------------------------------------------------------------- test sets described
 def test_a_block_is_described_by_its_own_test_sets():
     n_rep = 20
     x = np.random.default_rng(1).standard_normal((n_rep, 50))

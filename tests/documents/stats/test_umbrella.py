@@ -10,8 +10,6 @@ import pytest
 from scipy import integrate, special
 
 from simstudy.documents.stats import umbrella as um
-from simstudy.documents.stats.thresholds import Target, thresholds
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 K, J = "0.95", "0.8"
 
@@ -65,21 +63,6 @@ def test_rank_of_a_large_sample_brackets_the_risk(n_obs):
         )
         assert here <= mpmath.mpf("0.2") < after
         assert um.violation(rank, n_obs, 0.95) == pytest.approx(float(here), rel=1e-9)
-
-
-N_REP = replicates_to_catch(0.02, sd=0.4)
-
-
-def coverage_of(method):
-    """Share of thresholds at or below the true one, of 50 uniform scores."""
-    scores = np.random.default_rng(8).random((N_REP, 50))
-    return np.mean(thresholds(scores, Target(0.95, 0.8), (method,))[method] <= 0.05)
-
-
-def test_interpolated_threshold_covers_where_the_density_is_flat():
-    mcse = 0.4 / math.sqrt(N_REP)
-    assert_within_mcse(coverage_of("umbrella interpolated"), 0.8, mcse)
-    assert_caught(coverage_of("umbrella"), 0.8, mcse)
 
 
 @pytest.mark.parametrize(("rank", "n_obs"), [(1, 2), (1, 50), (2, 50), (5, 30), (9, 200)])

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from simstudy.documents.stats.accuracy import counts
@@ -18,11 +16,9 @@ P_GRID = np.sin(np.linspace(0, np.pi / 2, 20_001)) ** 2
 
 
 def table(n, m):
-    """Every result: counts of the reference and of the check."""
     return np.array(list(itertools.product(range(n + 1), range(m + 1)))).T
 
 
-# ---------------------------------------------------------------- p-values
 def plain_fisher(x, y, n, m, *, mid=False):
     masses = [
         Fraction(math.comb(m, k) * math.comb(n, x + y - k), math.comb(n + m, x + y))
@@ -74,7 +70,6 @@ def test_the_table_of_fishers_p_values_has_each_of_them(n, m):
     np.testing.assert_allclose(counts.fisher_table(n, m), one_by_one, rtol=1e-12)
 
 
-# ---------------------------------------------------------------- critical counts
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("test", counts.TESTS)
 def test_critical_counts_are_the_largest_that_fail(test, n, m):
@@ -91,16 +86,6 @@ def test_a_p_value_that_is_alpha_fails():
     assert counts.critical_counts("fisher", 3, 3, 1 / 20).tolist() == [-1, -1, -1, 0]
     assert counts.critical_counts("fisher", 3, 3, 1 / 20 - 1e-8).max() == -1
     assert counts.critical_counts("boschloo", 1, 1, 0.25).tolist() == [-1, 0]
-
-
-@settings(deadline=None, max_examples=15)
-@given(
-    st.integers(1, 40), st.integers(1, 40), st.floats(0.001, 0.5),
-    st.sampled_from(["fisher", "boschloo"]),
-)  # fmt: skip
-def test_exact_tests_hold_their_level_at_every_probability(n, m, alpha, test):
-    critical = counts.critical_counts(test, n, m, alpha)
-    assert rates(critical, n, m, P_GRID[::20]).max() <= alpha * (1 + 1e-6)
 
 
 def rates(critical, n, m, p):
@@ -139,7 +124,7 @@ def test_a_count_at_the_threshold_fails_unless_strictly(shift):
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # one constant sample, which is meant
-@pytest.mark.parametrize(("n", "m", "alpha"), [(2, 2, 0.05), (12, 12, 0.05), (5, 17, 0.2)])
+@pytest.mark.parametrize(("n", "m", "alpha"), [(2, 2, 0.05), (12, 12, 0.05), (20, 3, 0.1)])
 def test_counts_of_welchs_test_are_those_of_scipy(n, m, alpha):
     p = [welch_p_value(x, y, n, m) for x, y in table(n, m).T.tolist()]
     failing = np.reshape(p, (n + 1, m + 1)) <= alpha
@@ -154,7 +139,6 @@ def welch_p_value(x, y, n, m):
     return stats.ttest_ind(check, reference, equal_var=False, alternative="less").pvalue
 
 
-# ---------------------------------------------------------------- rejection probabilities
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize(("p", "q"), [(0.0, 0.2), (0.3, 0.9), (1.0, 0.0), (0.6, 1.0)])
 def test_rejection_probabilities_are_plain_sums(n, m, p, q):

@@ -11,17 +11,6 @@ from scipy import stats
 
 from simstudy.documents.stats.accuracy import counts, paired
 from simstudy.documents.stats.accuracy import of_scores as module
-from simstudy.documents.stats.accuracy.of_scores import (
-    CHANGE_TESTS,
-    COUNT_TESTS,
-    MOST,
-    VARIANCE_LIMIT,
-    Scores,
-    changed_answers,
-    enough_scores,
-    most_counted,
-    two_proportions,
-)
 from simstudy.errors import DesignError
 
 ALPHA, BETA = 0.1, 0.2
@@ -31,7 +20,7 @@ N, M, PROMPTS = 9, 7, 12
 def scores(reference, candidate, paired, unit=1.0, lower_is_better=False):
     """Right answers are those that are better."""
     sides = [np.asarray(side, float) for side in (reference, candidate)]
-    return Scores(
+    return module.Scores(
         *(unit * (1 - side if lower_is_better else side) for side in sides), paired, lower_is_better
     )
 
@@ -39,7 +28,7 @@ def scores(reference, candidate, paired, unit=1.0, lower_is_better=False):
 def of_two(x, y, test="fisher", n=N, m=M, alpha=ALPHA, **options):
     """Of n and m answers x and y are right."""
     sides = [np.repeat([1, 0], [k, size - k]) for k, size in ((x, n), (y, m))]
-    return two_proportions(scores(*sides, False, **options), alpha, test)
+    return module.two_proportions(scores(*sides, False, **options), alpha, test)
 
 
 def of_changes(losses, gains, test="mcnemar", **options):
@@ -47,7 +36,7 @@ def of_changes(losses, gains, test="mcnemar", **options):
     same = PROMPTS - losses - gains
     counts = [losses, gains, same // 2, same - same // 2]
     sides = np.repeat([1, 0, 1, 0], counts), np.repeat([0, 1, 1, 0], counts)
-    return changed_answers(scores(*sides, True, **options), ALPHA, test)
+    return module.changed_answers(scores(*sides, True, **options), ALPHA, test)
 
 
 def fisher_fails(x, y, n=N, m=M):
@@ -112,9 +101,9 @@ def test_every_outcome_fails_as_by_scipy(kind):
 @pytest.mark.parametrize(
     ("kind", "test"),
     [
-        *((CHANGES, test) for test in CHANGE_TESTS),
-        (TWO, next(iter(COUNT_TESTS))),
-        *(pytest.param(TWO, test, marks=pytest.mark.slow) for test in list(COUNT_TESTS)[1:]),
+        *((CHANGES, test) for test in module.CHANGE_TESTS),
+        (TWO, next(iter(module.COUNT_TESTS))),
+        *(pytest.param(TWO, test, marks=pytest.mark.slow) for test in list(module.COUNT_TESTS)[1:]),
     ],
 )
 def test_verdict_p_value_and_threshold_say_the_same(kind, test):
@@ -189,18 +178,17 @@ def test_where_less_was_right_than_is_gained_a_worse_candidate_gains_less():
     """One of 12 was right and 8 were gained: worse by 1/24, half of the one is gained again."""
     counts = [0, 8, 1, 3]
     sides = np.repeat([1, 0, 1, 0], counts), np.repeat([0, 1, 1, 0], counts)
-    found = changed_answers(scores(*sides, True), 0.499, "mcnemar")
+    found = module.changed_answers(scores(*sides, True), 0.499, "mcnemar")
     assert found.power(1 / 24) == pytest.approx(power_of_changes(1 / 12, 1 / 24, alpha=0.499))
     assert found.n_needed(1 / 24, BETA) > PROMPTS
     with pytest.raises(DesignError, match=r"theta=0\.1: .* by more than 0\.08333"):
         found.power(0.1)
 
 
-# ---------------------------------------------------------------- power in any number of scores
 def test_rare_events_are_counted_in_more_scores():
-    assert most_counted(0.5) == 4 * VARIANCE_LIMIT
-    assert most_counted(0.001) == pytest.approx(VARIANCE_LIMIT / 0.001 / 0.999, abs=1)
-    assert most_counted(1.0) == most_counted(0.0) == MOST
+    assert module.most_counted(0.5) == 4 * module.VARIANCE_LIMIT
+    assert module.most_counted(0.001) == pytest.approx(module.VARIANCE_LIMIT / 0.001 / 0.999, abs=1)
+    assert module.most_counted(1.0) == module.most_counted(0.0) == module.MOST
 
 
 @pytest.mark.parametrize("test", ["fisher", "fisher_mid_p", "z_pooled"])
@@ -211,7 +199,7 @@ def test_power_of_counts_is_the_sum_over_all_of_them(test, shares):
     assert module.power_of_counts(test, 300, 0.05, *shares) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("test", CHANGE_TESTS)
+@pytest.mark.parametrize("test", module.CHANGE_TESTS)
 @pytest.mark.parametrize("shares", [(0.1, 0.05), (0.03, 0.0), (0.0, 1.0), (0.6, 0.4)])
 def test_power_of_changes_is_the_sum_over_all_of_them(test, shares):
     critical = paired.critical_losses(test, 300, 0.05)
@@ -225,7 +213,7 @@ def test_few_losses_of_many_prompts_are_a_poisson_count(alpha):
     """Nothing gained: k losses fail where 2^-k is at most alpha, and k come at rate theta."""
     theta, target = 0.0005, 0.8
     fewest = math.ceil(-math.log2(alpha))
-    n = enough_scores(
+    n = module.enough_scores(
         lambda n: module.power_of_changes("mcnemar", n, alpha, theta, 0.0), target, 20_000
     )
     powers = [stats.binom.sf(fewest - 1, size, theta) for size in (n - 1, n)]

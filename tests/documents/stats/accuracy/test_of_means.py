@@ -39,7 +39,6 @@ z_test = partial(known_sigma, sigma=SIGMA)
 ALL_TESTS = pytest.mark.parametrize("rule", [z_test, paired_t, welch, pooled_t])
 
 
-# ---------------------------------------------------------------- the z test
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_the_z_test_is_the_formulas(lower_is_better):
     rule = applied(z_test, lower_is_better)
@@ -64,7 +63,6 @@ def test_n_of_the_z_test_is_the_least():
     assert detectable[0] > 5 >= detectable[1]
 
 
-# ---------------------------------------------------------------- all of them
 @ALL_TESTS
 def test_the_detectable_effect_has_its_power(rule):
     found = applied(rule)
@@ -76,7 +74,6 @@ def test_unchanged_candidates_fail_at_the_level(rule):
     assert applied(rule).power(0.0) == pytest.approx(ALPHA)
 
 
-# ---------------------------------------------------------------- t tests
 @pytest.mark.parametrize(("lower_is_better", "alternative"), [(False, "less"), (True, "greater")])
 def test_p_values_are_those_of_scipy(lower_is_better, alternative):
     by_scipy = {
@@ -150,7 +147,6 @@ def test_power_at_the_least_level_is_that_of_quadrature(theta, size):
     assert few.power(theta) == pytest.approx(expected, abs=1e-7)
 
 
-# ---------------------------------------------------------------- how many scores are enough
 @pytest.mark.parametrize(("rule", "theta"), [(paired_t, 1e300), (paired_t, 1e15), (welch, 1e6)])
 def test_of_an_effect_that_cannot_be_missed_two_scores_are_enough(rule, theta):
     assert applied(rule).power(theta) == 1

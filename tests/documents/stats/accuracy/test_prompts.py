@@ -21,13 +21,12 @@ from simstudy.documents.stats.accuracy.prompts import (
     rejection_given,
     rejection_of_different,
 )
-from tests.documents.stats.draws import GOLDEN, WORD, mixed, rng_at
+from tests.documents.draws import GOLDEN, WORD, mixed, rng_at
 
 CORRELATED = chances(0.8, 0.7, 0.3)
 N = 9
 
 
-# ---------------------------------------------------------------- chances
 @pytest.mark.parametrize(
     ("accuracy", "check", "correlation"),
     [(0.5, 0.5, 0.0), (0.8, 0.7, 0.3), (0.9, 0.6, 0.4), (0.5, 0.4, -0.5), (0.3, 0.3, 1.0)],
@@ -43,7 +42,6 @@ def test_chances_have_the_accuracies_and_the_correlation(accuracy, check, correl
     assert covariance / spread == pytest.approx(correlation, abs=1e-14)
 
 
-# ---------------------------------------------------------------- rates
 def critical_at(n: int = N, alpha: float = 0.2) -> CriticalCounts:
     right = [counts.critical_counts(test, n, n, alpha) for test in ("z_pooled", "fisher")]
     lost = [paired.critical_losses(test, n, alpha) for test in ("mcnemar", "paired_z")]
@@ -90,7 +88,6 @@ def test_rejection_is_that_of_two_binomials_and_of_pairs(n):
     np.testing.assert_allclose(rejection_of_different(critical, 0.8, 0.72), both, rtol=1e-11)
 
 
-# ---------------------------------------------------------------- tables of aliases
 def law_of(table: module.Aliases) -> dict[tuple[int, ...], float]:
     """Probabilities of the counts in a table of aliases: in whole numbers until the end."""
     found: dict[int, int] = {}
@@ -127,7 +124,6 @@ def test_what_cannot_happen_is_never_drawn():
     assert possible == {(right, 0, 0) for right in range(6)}
 
 
-# ---------------------------------------------------------------- draws
 def slow_sums(table: module.Aliases, seed: int, n_drawn: int, n_rep: int) -> np.ndarray:
     """Sums of draws, one word at a time: a row for each of the three counts."""
     n_bits, state, sums = len(table.share).bit_length() - 1, seed, []

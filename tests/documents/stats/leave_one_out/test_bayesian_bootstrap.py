@@ -6,7 +6,7 @@ import pytest
 from simstudy.documents.stats.leave_one_out import bayesian_bootstrap as module
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.utilities import UTILITIES, Pointwise
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.documents.stats.leave_one_out.plain import utilities_of
 
 EPS = float(np.finfo(float).eps)
@@ -19,13 +19,11 @@ def make_pointwise(n_rep: int = 3, n_obs: int = 11, seed: int = 5) -> Pointwise:
 
 
 def models_of(n_rep: int = 3, n_obs: int = 11, n_model: int = 3) -> list[Pointwise]:
-    """Models of the same responses."""
     first = make_pointwise(n_rep, n_obs)
     others = (make_pointwise(n_rep, n_obs, seed=20 + at) for at in range(n_model - 1))
     return [first, *(other._replace(y=first.y) for other in others)]
 
 
-# ---------------------------------------------------------------- the draws
 def assert_is_the_loop(found, models, weights_of):
     """Mean and standard deviation over draws, one by one, of each model and its difference."""
     for rep in range(len(models[0].y)):
@@ -56,11 +54,3 @@ def test_estimates_are_those_of_a_loop_over_draws(monkeypatch, n_obs, n_draw, n_
     found = bayesian_bootstrap(models, rng_at(), n_draw=n_draw)
     weights = [rng.standard_exponential((n_draw, n_obs)) for _ in range(2)]
     assert_is_the_loop(found, models, weights.__getitem__)
-
-
-# ---------------------------------------------------------------- edges
-def test_a_constant_response_has_no_r2_and_every_other_utility():
-    y = np.full((1, 10), 0.1)  # ten tenths do not add up to one
-    (found,) = bayesian_bootstrap([make_pointwise(1, 10)._replace(y=y)], rng_at(), n_draw=20)
-    is_r2 = [name.startswith("r2") for name in UTILITIES]
-    assert (np.isnan(found.std_error[0]) == is_r2).all()

@@ -5,11 +5,6 @@ import pytest
 
 from simstudy.documents.stats.leave_one_out import regression
 from simstudy.documents.stats.leave_one_out.priors import Prior, default_prior, wide_prior
-from simstudy.documents.stats.leave_one_out.regression import (
-    decompose,
-    exact_leave_one_out,
-    leverages,
-)
 from simstudy.errors import DesignError
 from tests.documents.stats.leave_one_out.plain import draw_data, refit, standard_design
 
@@ -55,7 +50,7 @@ def rounding_of_refits(features, prior, rep, nodes) -> float:
 
 
 def compare_with_refits(features, y, prior, rep, left_out):
-    found = exact_leave_one_out(features, y, prior).pointwise
+    found = regression.exact_leave_one_out(features, y, prior).pointwise
     nodes = nodes_for(features, y, prior, rep)
     tolerance = rounding_of_refits(features, prior, rep, nodes)
     for i in left_out:
@@ -103,7 +98,7 @@ def gap_to_step(monkeypatch, n_obs, n_feature, name, step):
     found = []
     for each in (regression.STEP, step):
         monkeypatch.setattr(regression, "STEP", each)
-        answer = exact_leave_one_out(features, y, PRIORS[name](features, y))
+        answer = regression.exact_leave_one_out(features, y, PRIORS[name](features, y))
         found.append([answer.pointwise.error, answer.pointwise.log_density, *answer[1:]])
     return max((np.abs(a - b) / (1 + np.abs(a))).max() for a, b in zip(*found, strict=True))
 
@@ -125,7 +120,7 @@ def test_a_flat_prior_gives_least_squares():
     prior = default_prior(features, y)._replace(
         coefficient_sd=np.full((3, 3), wide), intercept_sd=np.full(3, wide)
     )
-    found = exact_leave_one_out(features, y, prior)
+    found = regression.exact_leave_one_out(features, y, prior)
     design = np.concatenate([np.ones((3, 40, 1)), features], axis=2)
     hat = design @ np.linalg.pinv(design)
     residual = y - np.einsum("ijk,ik->ij", hat, y)
@@ -140,42 +135,19 @@ def test_a_flat_prior_gives_least_squares():
 def test_leverages_are_the_diagonal_of_the_smoother(n_feature):
     features, y = draw_data(1, 9, n_feature)
     prior = wide_prior(features, y)
-    data = decompose(features[0], y[0], Prior(*(part[0] for part in prior)))
+    data = regression.decompose(features[0], y[0], Prior(*(part[0] for part in prior)))
     design = standard_design(features, prior, 0)
     covariance = design @ design.T
     for sigma in (0.3, 1.0, 4.0):
         smoother = np.linalg.solve(covariance + sigma**2 * np.eye(9), covariance)
-        np.testing.assert_allclose(leverages(data, sigma), np.diag(smoother), rtol=1e-9)
-
-
-def test_observations_are_taken_in_parts(monkeypatch):
-    features, y = draw_data(1, 50, 2)
-    whole = exact_leave_one_out(features, y, default_prior(features, y)).pointwise
-    monkeypatch.setattr(regression, "AT_ONCE", 7)
-    parts = exact_leave_one_out(features, y, default_prior(features, y)).pointwise
-    np.testing.assert_allclose(parts.error, whole.error, rtol=100 * EPS, atol=100 * EPS)
-    np.testing.assert_allclose(parts.log_density, whole.log_density, atol=100 * EPS)
-
-
-# ---------------------------------------------------------------- collinear, constant, too many
-def test_two_equal_columns_are_one_with_the_variances_added():
-    features, y = draw_data(3, 12, 2)
-    prior = wide_prior(features, y)
-    twice = np.concatenate([features, features[:, :, :1]], axis=2)
-    halved = 10 * np.sqrt(np.array([0.5, 1.0, 0.5]))
-    doubled = exact_leave_one_out(twice, y, prior._replace(coefficient_sd=np.tile(halved, (3, 1))))
-    once = exact_leave_one_out(features, y, prior)
-    for ours, theirs in zip(doubled.pointwise, once.pointwise, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e4 * EPS, atol=1e4 * EPS)
-    shared = doubled.coefficients[:, 0] + doubled.coefficients[:, 2]
-    np.testing.assert_allclose(shared, once.coefficients[:, 0], rtol=1e4 * EPS)
+        np.testing.assert_allclose(regression.leverages(data, sigma), np.diag(smoother), rtol=1e-9)
 
 
 def test_a_constant_column_predicts_nothing():
     features, y = draw_data(3, 12, 2)
     constant = np.concatenate([features, np.full((3, 12, 1), 5.0)], axis=2)
-    with_it = exact_leave_one_out(constant, y, default_prior(constant, y))
-    without = exact_leave_one_out(features, y, default_prior(features, y)).pointwise
+    with_it = regression.exact_leave_one_out(constant, y, default_prior(constant, y))
+    without = regression.exact_leave_one_out(features, y, default_prior(features, y)).pointwise
     np.testing.assert_allclose(with_it.pointwise.error, without.error, atol=1e4 * EPS)
     assert np.abs(with_it.coefficients[:, 2]).max() <= 1e4 * EPS
 
@@ -194,10 +166,9 @@ LINE = np.arange(5.0).reshape(1, 5, 1)
 )
 def test_data_without_error_have_no_posterior(features, y):
     with pytest.raises(DesignError, match=r"fitted without any error.*piles up"):
-        exact_leave_one_out(features, np.array(y), default_prior(features, np.array(y)))
+        regression.exact_leave_one_out(features, np.array(y), default_prior(features, np.array(y)))
 
 
-# ---------------------------------------------------------------- priors, units and offsets
 def test_the_default_prior_is_the_documented_one():
     features, y = draw_data(2, 9, 3)
     prior = default_prior(features, y)
@@ -211,7 +182,7 @@ def test_the_default_prior_is_the_documented_one():
 
 
 def by_default(features, y):
-    return exact_leave_one_out(features, y, default_prior(features, y)).pointwise
+    return regression.exact_leave_one_out(features, y, default_prior(features, y)).pointwise
 
 
 @pytest.mark.parametrize("unit", [1e-69, 1e69])

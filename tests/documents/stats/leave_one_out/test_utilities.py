@@ -51,7 +51,6 @@ def test_values_influences_and_errors_are_those_of_the_reweighted_definition(nam
         assert found.std_error[0, at] ** 2 == pytest.approx(variance, rel=100 * EPS)
 
 
-# ---------------------------------------------------------------- what the forms of R² are
 @pytest.mark.parametrize("n", [2, 3, 10, 50])
 def test_the_null_model_has_a_negative_r2_without_error(n):
     y = np.arange(n)[np.newaxis] ** 2 / 7
@@ -73,7 +72,6 @@ def test_clipping_holds_the_value_and_takes_its_error():
     assert errors["r2_clipped"] == errors["r2_published"] == 0 < errors["r2_variance"]
 
 
-# ---------------------------------------------------------------- edges
 def test_a_constant_response_has_no_r2_and_every_other_utility():
     y = np.full((1, 10), 0.1)  # ten tenths do not add up to one
     found = taylor(Pointwise(y, np.arange(10.0)[np.newaxis] - 4, -np.ones((1, 10))))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simstudy.documents.stats.models.least_squares import fit_each, fit_least_squares
-from tests.documents.stats.draws import rng_at
+from tests.documents.draws import rng_at
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 
 EPS = float(np.finfo(float).eps)
@@ -63,13 +63,6 @@ def test_a_replicate_without_a_fit_is_recorded_and_spoils_no_other(spoil):
     assert (fit.coefficients[rest] == clean.coefficients[rest]).all()
 
 
-def test_nearly_repeated_features_are_still_fitted():
-    features, y = make_training()
-    features[:, :, 4] = features[:, :, 0] + 1e-8 * features[:, :, 4]
-    assert fit_least_squares(features, y).full_rank.all()
-
-
-# ---------------------------------------------------------------- any estimator
 def test_each_replicate_has_its_own_fit():
     features, y = make_training()
     new = rng_at(3).standard_normal((4, 7, 5))
@@ -99,8 +92,6 @@ def test_random_states_come_from_the_generator_alone():
 
 
 class Diverging(Ridge):
-    """A model whose third replicate runs away."""
-
     def predict(self, features):
         prediction = super().predict(features)
         return np.where(features[:, 0] > 1e3, np.inf, prediction)

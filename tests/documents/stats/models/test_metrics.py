@@ -22,7 +22,7 @@ from simstudy.documents.stats.models.metrics import (
     tweedie_deviance,
 )
 from simstudy.documents.stats.models.trial import stage_of_metric
-from tests.documents.stats.draws import bootstrap_indices, rng_at
+from tests.documents.draws import bootstrap_indices, rng_at
 
 EPS = float(np.finfo(float).eps)
 K = 1.5
@@ -36,7 +36,6 @@ def make_pair(n_rep: int = 3, n_obs: int = 20) -> tuple[np.ndarray, np.ndarray]:
     return y, 0.5 + 0.8 * y * rng_at(5).gamma(9.0, 1 / 9, size=(n_rep, n_obs))
 
 
-# ---------------------------------------------------------------- definitions
 def tweedie(power: float):
     def unit(y, mu):
         """Twice the integral that defines it: (y - t) / t^power, from the prediction to y."""
@@ -110,7 +109,6 @@ def test_a_large_common_level_costs_no_digits(metric):
     np.testing.assert_allclose(far[2], near[2], rtol=rounding)
 
 
-# ---------------------------------------------------------------- bootstraps
 def stage_of(metric, y, prediction, n_boot=99, resample=resampled_means):
     with np.errstate(all="ignore"):
         moments = metric.moments(y, prediction)
@@ -142,7 +140,6 @@ def test_the_share_of_memory_moves_no_number(monkeypatch):
     np.testing.assert_array_equal(stage_of(R2, y, prediction).std_error, whole.std_error)
 
 
-# ---------------------------------------------------------------- what has no answer
 @every_metric
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_prediction_that_is_not_finite_fails_its_replicate_alone(metric, bad):

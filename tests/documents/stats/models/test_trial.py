@@ -5,17 +5,8 @@ import pytest
 from scipy import special
 
 from simstudy.documents.stats.mean_bootstrap import replicate_seeds
-from simstudy.documents.stats.models.trial import (
-    NO_SPREAD,
-    NOT_FINITE,
-    WRONG_SIDE,
-    Stage,
-    _quantile,
-    _stage,
-    stage_of_errors,
-    verdict,
-)
-from tests.documents.stats.draws import bootstrap_indices, rng_at
+from simstudy.documents.stats.models import trial
+from tests.documents.draws import bootstrap_indices, rng_at
 
 K = 1.5
 ERRORS = rng_at(5).normal(size=(2, 30))
@@ -23,7 +14,7 @@ LOSSES = np.stack([ERRORS**2, np.abs(ERRORS)], axis=-1)
 
 
 def stage_of(errors, n_boot=101, n_inner=np.inf, k=K):
-    return stage_of_errors(errors, rng_at(), k=k, n_boot=n_boot, n_inner=n_inner)
+    return trial.stage_of_errors(errors, rng_at(), k=k, n_boot=n_boot, n_inner=n_inner)
 
 
 def slow_stage(loss, seeds, n_boot, n_inner):
@@ -52,16 +43,6 @@ def test_a_stage_is_a_loop_over_resamples(n_inner):
             assert found.estimate[rep, 0, m] == pytest.approx(LOSSES[rep, :, m].mean())
 
 
-@pytest.mark.parametrize("n_boot", [2, 3, 100, 1000])
-def test_quantiles_interpolate_as_numpy_does(n_boot):
-    t = rng_at(n_boot).normal(size=(3, n_boot, 2))
-    t[1, 0, 1] = np.nan
-    for probability in special.ndtr([-1.5, 0.0, 0.5, 2.0]):
-        expected = np.quantile(t, probability, axis=1)
-        np.testing.assert_allclose(_quantile(t, float(probability)), expected, rtol=1e-14)
-
-
-# ---------------------------------------------------------------- what has no answer
 @pytest.mark.parametrize("n_inner", [np.inf, 10])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 def test_an_error_that_is_not_finite_fails_its_replicate_alone(bad, n_inner):
@@ -96,8 +77,8 @@ def adjusted(t: float, k: float) -> float:
     """The adjusted over the plain standard error, where the quantile is t."""
     deviation = np.array([-1.0, 1.0])[np.newaxis, :, np.newaxis]
     inner = np.full((1, 2, 1), 1.0)
-    quantile = float(_quantile(deviation, float(special.ndtr(-k)))[0, 0])
-    stage = _stage(np.ones((1, 1)), deviation, inner * (quantile / t) ** 2, k)
+    quantile = float(trial._quantile(deviation, float(special.ndtr(-k)))[0, 0])
+    stage = trial._stage(np.ones((1, 1)), deviation, inner * (quantile / t) ** 2, k)
     return float(stage.std_error[0, 0, 0])
 
 
@@ -105,28 +86,27 @@ def test_a_quantile_on_the_wrong_side_is_no_scale():
     assert adjusted(-0.1, k=0.05) == pytest.approx(2.0)
     assert adjusted(1.8, k=-1.5) == pytest.approx(1.2)
     up = np.array([-0.1, 2.0, 2.0])[np.newaxis, :, np.newaxis]  # its median is above zero
-    stage = _stage(np.ones((1, 1)), up, np.ones((1, 3, 1)), 0.05)
+    stage = trial._stage(np.ones((1, 1)), up, np.ones((1, 3, 1)), 0.05)
     assert np.isnan(stage.std_error[0, 0, 0])
     assert stage.std_error[0, 1, 0] == up.std()
-    at_zero = _stage(np.ones((1, 1)), up, np.ones((1, 3, 1)), 0.0)
+    at_zero = trial._stage(np.ones((1, 1)), up, np.ones((1, 3, 1)), 0.0)
     assert at_zero.std_error[0, 0, 0] == up.std()
 
 
-# ---------------------------------------------------------------- the verdict
-def stage(std_error: float, plain: float, estimate: float = 1.0) -> Stage:
+def stage(std_error: float, plain: float, estimate: float = 1.0) -> trial.Stage:
     both = np.array([[[std_error], [plain]]])
-    return Stage(np.full((1, 1, 1), estimate), both, np.abs(both))
+    return trial.Stage(np.full((1, 1, 1), estimate), both, np.abs(both))
 
 
 @pytest.mark.parametrize(
     ("first", "second", "reasons"),
     [
         (stage(1.0, 1.0), stage(1.0, 1.0), None),
-        (stage(np.nan, 1.0), stage(1.0, 1.0), [WRONG_SIDE, None]),
-        (stage(1.0, 1.0), stage(np.nan, 0.0), [NO_SPREAD, NO_SPREAD]),
-        (stage(np.nan, 0.0), stage(1.0, 1.0, np.nan), [NOT_FINITE, NOT_FINITE]),
+        (stage(np.nan, 1.0), stage(1.0, 1.0), [trial.WRONG_SIDE, None]),
+        (stage(1.0, 1.0), stage(np.nan, 0.0), [trial.NO_SPREAD, trial.NO_SPREAD]),
+        (stage(np.nan, 0.0), stage(1.0, 1.0, np.nan), [trial.NOT_FINITE, trial.NOT_FINITE]),
     ],
 )
 def test_the_worst_reason_of_both_samples_is_told_by_method(first, second, reasons):
-    error = verdict(first, second, k=1.5, limit=-1.0).get("error")
+    error = trial.verdict(first, second, k=1.5, limit=-1.0).get("error")
     assert (None if error is None else error[0, :, 0].tolist()) == reasons

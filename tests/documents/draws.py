@@ -1,8 +1,21 @@
-"""Generators for tests, and in whole numbers the random words that compiled loops draw: slow."""
+"""Streams and generators for tests; in whole numbers, the words that compiled loops draw."""
+
+from collections.abc import Callable
 
 import numpy as np
 
+from simstudy.provenance.streams import Streams
+
 WORD, GOLDEN = 2**64, 0x9E3779B97F4A7C15
+
+
+def streams(method: str = "", seed: int = 1) -> Streams:
+    return Streams(seed, "study", "scenario", 0, method)
+
+
+def streams_at(seed: int = 3) -> Callable[[str], np.random.Generator]:
+    """Anew for each purpose, and the same whenever one asks."""
+    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def rng_at(seed: int = 9) -> np.random.Generator:
