@@ -263,9 +263,13 @@ def read_words(arguments: Sequence[str], project: Project) -> list[str]:
     Raises
     ------
     ConfigError
-        For a setting that begins with dashes, and for a word that names nothing.
+        For blanks around =, a setting that begins with dashes, and a word that names nothing.
     """
-    for text, after in zip(arguments, [*arguments[1:], ""], strict=False):
+    for before, text, after in zip(("", *arguments), arguments, (*arguments[1:], ""), strict=False):
+        ends = len(text) > 1 and text.endswith("=") and after and "=" not in after
+        if text.startswith("=") or ends:
+            parts = [before * text.startswith("="), text, after * text.endswith("=")]
+            raise ConfigError(f"no blanks stand around =: write {''.join(parts)}")
         name = text.removeprefix("--").partition("=")[0].replace("-", "_")
         if text.startswith("--") and (name in (*NAMES, "experiment", "scale") or "." in name):
             value = text.partition("=")[2] or after or "VALUE"

@@ -39,6 +39,7 @@ class UnknownValueError(TypeError):
 ATOMS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType, NotImplementedType)
 REPR_MODULES = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # reprs are complete
 CONTAINERS = (tuple, list, set, frozenset, dict)
+DIGITS, BITS = 10, 33  # of a double that count, since processors compute other last ones
 _FRAMES = """
 DataFrame Series Index RangeIndex MultiIndex Categorical DatetimeIndex CategoricalIndex Table
 LazyFrame
@@ -70,7 +71,7 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
     if kind is float and math.isnan(value):
         return f"float nan {struct.pack('<d', value).hex()}"  # NaNs have signs, but one repr
     if kind in ATOMS:
-        text = repr(value)
+        text = repr(float(f"{value:.{DIGITS}g}") if kind is float else value)
         return f"{kind.__name__} {text if len(text) < 200 else hash_of(text, 32)}"
     if kind in CONTAINERS:
         return _held_by(value, kind, inner)
@@ -105,7 +106,7 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
     if kind is np.ndarray:
         return _token_of_array(value, inner)
     if isinstance(value, np.generic):
-        return f"{_type_of(value.dtype)} {value.tobytes().hex()}"
+        return f"{_type_of(value.dtype)} {_without_last_bits(np.asarray(value)).tobytes().hex()}"
     if kind is re.Pattern:
         return f"pattern {value.pattern!r} {value.flags}"
     if isinstance(value, np.dtype):
@@ -138,8 +139,19 @@ def _token_of_array(array: np.ndarray, inner: Callable[[Any], str]) -> str:
     if array.dtype.hasobject:
         held = hash_of(",".join(map(inner, array.ravel().tolist())), 32)
     else:
-        held = hash_of(np.ascontiguousarray(array).tobytes(), 32)
+        held = hash_of(_without_last_bits(np.ascontiguousarray(array)).tobytes(), 32)
     return f"array {_type_of(array.dtype)} {array.shape} {held}"
+
+
+def _without_last_bits(array: np.ndarray) -> np.ndarray:
+    """Doubles with fewer bits; of a million that differ in the last one, one still differs."""
+    if array.dtype == np.dtype(complex):
+        return _without_last_bits(np.atleast_1d(array).view(float))
+    if array.dtype != np.dtype(float):
+        return array
+    with np.errstate(all="ignore"):
+        mantissa, exponent = np.frexp(array)
+        return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS))
 
 
 def _hash_of_frame(frame: Any) -> str:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from simstudy.provenance.contents import (
@@ -118,3 +119,19 @@ def test_numbers_that_are_shown_alike_are_told_apart():
     nan = math.nan
     alike = [nan, math.copysign(nan, -1), 0.0, -0.0, 0, False, "0"]
     assert len({plain_token(value, str) for value in alike}) == len(alike)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.complex128, np.array])
+def test_the_last_bits_of_a_number_do_not_count(kind):
+    """Another processor computes others, as of a constant `np.geomspace(1e-9, 80, 400)`."""
+    rng = np.random.default_rng(1)
+    for value in rng.uniform(0.1, 1, 400) * 10.0 ** rng.integers(-30, 30, 400):
+        token = plain_token(kind(value), str)
+        assert token == plain_token(kind(np.nextafter(value, np.inf)), str)
+        assert token != plain_token(kind(value * (1 + 1e-8)), str)
+
+
+def test_numbers_of_few_digits_count_as_they_are():
+    assert plain_token(0.1, str) == "float 0.1"
+    odd = [np.inf, -np.inf, np.nan, -0.0, 0.0, 5e-324, 1.5e308, 1.0]
+    assert len({plain_token(np.array([value]), str) for value in odd}) == len(odd)
