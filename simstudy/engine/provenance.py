@@ -20,9 +20,9 @@ from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.contents import cells_of, definition_of, hash_of
 from simstudy.provenance.fingerprint import (
+    CodeUse,
     Fingerprint,
     Key,
-    Trace,
     note_changes_by_run,
     trace,
     trace_names,
@@ -94,7 +94,7 @@ class LoadedCode:
         ]
 
 
-def _by_name(traces: Iterable[Trace]) -> dict[str, frozenset[str]]:
+def _by_name(traces: Iterable[CodeUse]) -> dict[str, frozenset[str]]:
     entries: dict[str, frozenset[str]] = {}
     for traced in traces:
         for key, texts in traced.entries.items():
@@ -125,7 +125,7 @@ class RunProvenance:
 
     of_blocks: Provenance
     roots: tuple[tuple[Any, ...], ...] = ()
-    traces: tuple[Trace, ...] = ()
+    traces: tuple[CodeUse, ...] = ()
     by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
@@ -135,9 +135,10 @@ class RunProvenance:
         """The code that workers must have loaded."""
         names = dict.fromkeys(key for traced in self.traces for key in traced.names)
         imported = tuple(key for key in names if key.module not in ENTRY_MODULES)
-        sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
-        found = [item for traced in self.traces for item in traced.found.items()]
-        libraries = {name: text for name, text in found if library(name) == (name, text)}
+        fingerprints = [traced.fingerprint for traced in self.traces]
+        sent = short_hash(json.dumps(fingerprints, sort_keys=True))
+        texts = itertools.chain.from_iterable(each.items() for each in fingerprints)
+        libraries = {name: text for name, text in texts if library(name) == (name, text)}
         entries = {**_own_sources(), **_by_name(self.traces)}
         return LoadedCode(imported, entries, sent, dict(sorted(libraries.items())))
 
@@ -180,14 +181,14 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         ),
         (*roots, *methods.values(), *derived),
         traces,
-        {name: traced.found for name, traced in parts_traced},
+        {name: traced.fingerprint for name, traced in parts_traced},
         tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
         tuple(_alike(methods, of_methods)),
     )
 
 
 def _properties_read(
-    kinds: Iterable[Kind], parts: Iterable[Any], traces: Iterable[Trace]
+    kinds: Iterable[Kind], parts: Iterable[Any], traces: Iterable[CodeUse]
 ) -> tuple[str, ...]:
     """Name the properties of scenarios that a method reads; its scenario's code may read others.
 
@@ -202,12 +203,12 @@ def _properties_read(
     return tuple(sorted(names & words if BY_TEXT.isdisjoint(words) else names))
 
 
-def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[Trace]) -> list[str]:
+def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[CodeUse]) -> list[str]:
     """The names of methods that are different functions with the same code and values."""
     names: dict[str, dict[str, tuple[Any, ...]]] = {}
     for (name, parts), traced in zip(methods.items(), traces, strict=False):
         functions = tuple(id(part) for part in parts if callable(part))
-        names.setdefault(repr((traced.tokens, traced.found)), {})[name] = functions
+        names.setdefault(repr((traced.tokens, traced.fingerprint)), {})[name] = functions
     same = (found for found in names.values() if len({*found.values()}) > 1)
     return [name for found in same for name in found]
 
@@ -279,14 +280,14 @@ def _is_option(held: object) -> bool:
 def _codes(
     plan: Plan,
     kinds: Mapping[Kind, Sequence[Scenario]],
-    by_kind: Mapping[tuple[Kind, tuple[str, ...]], Trace],
+    by_kind: Mapping[tuple[Kind, tuple[str, ...]], CodeUse],
     by_method: Mapping[str, Fingerprint],
     properties: Mapping[str, tuple[str, ...]],
     made: Fingerprint,
 ) -> dict[str, Fingerprint]:
     """Make the fingerprints of scenarios and their methods, by key."""
     known = {
-        (kind, method): _merged(by_kind[kind, read].found, by_method.get(method, {})) | made
+        (kind, method): _merged(by_kind[kind, read].fingerprint, by_method.get(method, {})) | made
         for kind, (method, read) in itertools.product(kinds, properties.items())
     }
     filters = _filters_of(plan)
@@ -300,14 +301,14 @@ def _codes(
     }
 
 
-def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
+def _with_values(parts: Sequence[Any], traced: CodeUse) -> Fingerprint:
     """Add the values that a method holds apart from functions, as a hash of their content."""
     held = [
         token
         for part, token in zip(parts, traced.tokens, strict=True)
         if not isinstance(part, FunctionType)
     ]
-    return traced.found | ({OWN_VALUES: "#" + short_hash("|".join(held))} if held else {})
+    return traced.fingerprint | ({OWN_VALUES: "#" + short_hash("|".join(held))} if held else {})
 
 
 def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
@@ -321,7 +322,7 @@ def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
 
 
 def _values_of(
-    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
+    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, CodeUse]
 ) -> dict[str, str]:
     """Describe the scenarios by key: values as text, and a hash of all content."""
     values = {
@@ -365,7 +366,7 @@ def _is_one_by_one(unit: Scenario) -> bool:
     return is_method or hasattr(base_scenario(unit), "draw_one")
 
 
-def _made_at_drawing(plan: Plan, traces: Iterable[Trace]) -> dict[str, str]:
+def _made_at_drawing(plan: Plan, traces: Iterable[CodeUse]) -> dict[str, str]:
     """The stored vectors, and the code of columns derived when a block is drawn."""
     pairs = zip(plan.stored_derived, traces, strict=True)
     vectors = {VECTOR + name: "#stored" for name in plan.stored_vectors}
@@ -381,8 +382,8 @@ def derived_provenance(
     return replace(blocks, settings={**blocks.settings, "derived": made})
 
 
-def _hash_of_trace(traced: Trace) -> str:
-    return "#" + short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True))
+def _hash_of_trace(traced: CodeUse) -> str:
+    return "#" + short_hash(json.dumps([traced.tokens, traced.fingerprint], sort_keys=True))
 
 
 def _own_sources() -> dict[str, frozenset[str]]:
@@ -397,8 +398,8 @@ def _sources_in(place: Path) -> list[Path]:
     return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
-def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
-    """Trace code, and make sure that no outdated machine code or cached results are used."""
+def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[CodeUse]:
+    """CodeUse code, and make sure that no outdated machine code or cached results are used."""
     traces = trace(roots)
     drop_stale([part for traced in traces for part in traced.remembering])
     return traces

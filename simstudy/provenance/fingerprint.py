@@ -59,12 +59,12 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trace:
+class CodeUse:
     """A fingerprint, with more findings about the code.
 
     Attributes
     ----------
-    found
+    fingerprint
         The fingerprint. Definitions in the module of the first part are named without that module,
         so that a script, the module of its file, and a notebook with the same text are equal.
     entries
@@ -79,7 +79,7 @@ class Trace:
         Attributes, global names and strings in the code.
     """
 
-    found: Fingerprint
+    fingerprint: Fingerprint
     entries: Mapping[Key, frozenset[str]]
     names: tuple[Key, ...]
     remembering: tuple[Any, ...]
@@ -87,12 +87,12 @@ class Trace:
     words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
-def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
+def trace(roots: Iterable[Iterable[object]]) -> list[CodeUse]:
     """Fingerprint several roots separately; each root is a list of parts."""
     return [_before_runs(_trace(list(parts))) for parts in roots]
 
 
-def trace_names(names: Iterable[Key]) -> Trace:
+def trace_names(names: Iterable[Key]) -> CodeUse:
     """Fingerprint what this process has loaded under some names."""
     walk = Walk()
     for module, name in names:
@@ -103,7 +103,7 @@ def trace_names(names: Iterable[Key]) -> Trace:
     return walk.trace((), "")
 
 
-def _trace(parts: Sequence[object]) -> Trace:
+def _trace(parts: Sequence[object]) -> CodeUse:
     walk = Walk()
     tokens = [walk.token(part, _module_of_part(part)) for part in parts]
     homes = (module for module in map(_module_of_part, parts) if is_project(module))
@@ -111,24 +111,24 @@ def _trace(parts: Sequence[object]) -> Trace:
 
 
 # ---------------------------------------------------------------- what a run itself changed
-_began_as: dict[str, Trace] = {}
+_began_as: dict[str, CodeUse] = {}
 """Traces as they were before runs of this process, by the text of what these left behind."""
 _token_began_as: dict[str, str] = {}
 
 
-def note_changes_by_run(roots: Iterable[Iterable[object]], before: Iterable[Trace]) -> None:
+def note_changes_by_run(roots: Iterable[Iterable[object]], before: Iterable[CodeUse]) -> None:
     """Let values that a run has just changed, such as a table of known results, count as before."""
     for parts, began in zip(roots, before, strict=True):
         left = _trace(list(parts))
-        if left.found != began.found:
-            _began_as.setdefault(repr(left.found), began)
+        if left.fingerprint != began.fingerprint:
+            _began_as.setdefault(repr(left.fingerprint), began)
         for token, was in zip(left.tokens, began.tokens, strict=True):
             if token != was:
                 _token_began_as.setdefault(token, was)
 
 
-def _before_runs(now: Trace) -> Trace:
-    began = _began_as.get(repr(now.found), now)
+def _before_runs(now: CodeUse) -> CodeUse:
+    began = _began_as.get(repr(now.fingerprint), now)
     return replace(began, tokens=tuple(_token_began_as.get(token, token) for token in now.tokens))
 
 
@@ -190,7 +190,7 @@ class Walk:
         by_text = member != "exact" and not policy.BY_TEXT.isdisjoint(self.words)
         return member in self.words or by_text
 
-    def trace(self, tokens: Iterable[str], home: str) -> Trace:
+    def trace(self, tokens: Iterable[str], home: str) -> CodeUse:
         """Follow all that is queued, and return the result of the walk."""
         self.follow()
         home = _known_as(home)
@@ -200,7 +200,7 @@ class Walk:
         }
         found |= self.libraries | self._environment()
         found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return Trace(
+        return CodeUse(
             dict(sorted(found.items())),
             {key: frozenset(hash_of(_written(text, "")) for text in self.texts[key])
              for key in sorted(self.texts)},

@@ -214,5 +214,5 @@ def test_what_several_roots_use_is_in_the_fingerprint_of_each(trace):
     trace()
     model = sys.modules["traced_model"]
     roots = [(model.shifted,), (model.Trial(k=1), model.shifted)]
-    several = [traced.found for traced in trace_roots(roots)]
+    several = [traced.fingerprint for traced in trace_roots(roots)]
     assert several == [fingerprint(parts) for parts in roots]
