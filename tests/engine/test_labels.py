@@ -156,3 +156,164 @@ def test_a_column_that_repeats_its_factor_is_the_same_number():
     result = study.run(50, n_jobs=1)
     expected = result.values("estimate").mean() - 0.5
     assert result.row("bias")["estimate"] == pytest.approx(expected, abs=1e-12)
+
+
+# ---------------------------------------------------------------- a truth for each label
+TWO_TERMS = {"term": ("intercept", "slope")}
+TWO_TRUTHS = {"slope": 2.0, "intercept": 1.0}  # a dict is aligned by its labels, not by its order
+
+
+@dataclass(frozen=True)
+class LineOfTwo:
+    """Data of a line; its truth has a value for each term."""
+
+    kind: str
+    n: int = 20
+
+    @property
+    def truth(self):
+        return {"dict": TWO_TRUTHS, "array": np.array([1.0, 2.0]), "axis": [1.0, 2.0]}[self.kind]
+
+    def draw_one(self, rng):
+        return {"x": rng.normal([1, 2], size=(self.n, 2))}
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """The same, where the truth is drawn: for one replicate, or for a block."""
+
+    kind: str
+    n: int = 20
+
+    def draw(self, streams, n_rep):
+        x = streams("data").normal([1, 2], size=(n_rep, self.n, 2))
+        rows = np.tile([1.0, 2.0], (n_rep, 1))
+        by_term = {"slope": rows[:, 1], "intercept": 1.0}
+        return {"x": x, "truth": {"dict": TWO_TRUTHS, "array": rows, "axis": by_term}[self.kind]}
+
+
+@dataclass(frozen=True)
+class LineByOne:
+    kind: str
+    n: int = 20
+
+    def draw_one(self, rng):
+        x = rng.normal([1, 2], size=(self.n, 2))
+        array = np.array([1.0, 2.0])
+        return {
+            "x": x,
+            "truth": {"dict": TWO_TRUTHS, "array": array, "axis": [1.0, 2.0]}[self.kind],
+        }
+
+
+def centre(x):
+    return {"b": x.mean(axis=-2)}
+
+
+def nothing(x):
+    return {"b": np.zeros_like(x[..., 0, :])}
+
+
+@pytest.mark.parametrize("n_methods", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["dict", "array", "axis"])
+@pytest.mark.parametrize("scenario", [LineOfTwo, DrawnLine, LineByOne])
+def test_a_truth_for_each_term_works_for_any_number_of_methods(scenario, kind, n_methods):
+    """Also for as many methods as terms: an array is never taken by the axis of the methods."""
+    methods = dict(list({"mean": centre, "zero": nothing, "none": nothing}.items())[:n_methods])
+    study = Study("line", [scenario(kind)], methods=methods, axes=TWO_TERMS,
+                  measures=[bias("b", truth="truth")], block_size=50)  # fmt: skip
+    rows = study.run(100, n_jobs=1).summary.set_index(["method", "term"])["estimate"]
+    for method in list(methods)[1:]:
+        assert rows[method].to_dict() == {"intercept": -1.0, "slope": -2.0}
+    assert rows["mean"].abs().max() < 4.4 / np.sqrt(20 * 100)
+
+
+@dataclass(frozen=True)
+class Square:
+    """Two axes of one size: only a label says which is meant."""
+
+    kind: str
+
+    @property
+    def truth(self):
+        return {"rows": {"a": 1.0, "b": 2.0}, "columns": {"p": 1.0, "q": 2.0},
+                }[self.kind]  # fmt: skip
+
+    def simulate(self, streams, n_rep):
+        return {"x": np.zeros((n_rep, 2, 2)) + streams("data").normal(size=(n_rep, 1, 1)) * 0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("rows", [-1.0, -1.0, -2.0, -2.0]), ("columns", [-1.0, -2.0, -1.0, -2.0])],
+)
+def test_a_dict_names_its_axis_among_axes_of_one_size(kind, expected):
+    axes = {"row": ("a", "b"), "column": ("p", "q")}
+    study = Study("square", [Square(kind)], [bias("x", truth="truth")], axes=axes, block_size=50)
+    assert study.run(100, n_jobs=1).summary["estimate"].tolist() == expected
+
+
+# ---------------------------------------------------------------- values over axes
+COEFFICIENTS = ("intercept", "slope")
+
+
+@dataclass(frozen=True)
+class Regression:
+    n_obs: int
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        x = rng.normal(size=(n_rep, self.n_obs))
+        return {"x": x, "y": 1.0 + 2.0 * x + rng.normal(size=x.shape)}
+
+
+def least_squares(x, y):
+    """Both coefficients of one fit, and one number of all of it."""
+    if x[0] > 2:
+        raise ValueError("too large")
+    design = np.column_stack([np.ones_like(x), x])
+    estimate, (squares,), *_ = np.linalg.lstsq(design, y, rcond=None)
+    variance = squares / (len(x) - 2)
+    se = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
+    if x[0] < -2:
+        se[1] = np.nan
+    return {"estimate": estimate, "se": se, "truth": np.array([1.0, 2.0]), "sigma2": variance}
+
+
+def regression(analyse):
+    return Study(
+        "line",
+        grid(Regression, n_obs=[8]),
+        methods={"least squares": each_replicate(analyse)},
+        axes={"term": COEFFICIENTS},
+        measures=[
+            bias("estimate", "truth"),
+            bias("sigma2", 1.0, name="bias_of_variance"),
+            coverage(estimate="estimate", se="se", truth="truth", df=6.0),
+        ],
+        block_size=200,
+    )
+
+
+@pytest.fixture(scope="module")
+def result():
+    return regression(least_squares).run(200, n_jobs=1)
+
+
+def test_failures_are_of_replicates_and_missing_values_of_positions(result):
+    rows = result.failures
+    whole = rows[rows["error"].str.contains("too large")]
+    assert len(whole) > 0
+    assert np.isnan(result.values("estimate", term="slope")[whole["rep"]]).all()
+    assert np.isnan(result.values("estimate", term="intercept")[whole["rep"]]).all()
+    cell = rows[~rows["error"].str.contains("too large")]
+    assert set(cell["term"]) == {"slope"}
+    assert np.isfinite(result.values("estimate", term="intercept")[cell["rep"]]).all()
+
+
+def test_an_array_of_another_shape_is_refused():
+    with pytest.raises(StudyError, match=r"shape \(3,\), not one number .* \(2,\) over term"):
+        regression(lambda x, y: {"estimate": x[:3]}).run(200, n_jobs=1)
+    plain = replace(regression(lambda x, y: {"estimate": x[:2]}), axes={}, measures=[])
+    with pytest.raises(StudyError, match=r"shape \(2,\), not one number per replicate"):
+        plain.run(200, n_jobs=1)
