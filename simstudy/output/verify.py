@@ -183,8 +183,14 @@ def verify(
         light = _without_replicates(study, plan, manifest, summary)
         _check_claims(made, study, light, _table(place, "claims"))
         if groups is not None:
-            drawn = _Drawn(light, provenance, groups, Workers(n_jobs=n_jobs))
-            _check_draws(made, drawn, share=share, budget=budget, where=where)
+            try:
+                drawn = _Drawn(light, provenance, groups, Workers(n_jobs=n_jobs))
+            except errors.StudyError as error:
+                if not made.wrong:  # otherwise the summary may have been edited
+                    raise
+                made.unchecked.append(f"draws: {error}")
+            else:
+                _check_draws(made, drawn, share=share, budget=budget, where=where)
     if made.wrong:
         moved = study is not None and _other_versions(manifest)
         only_draws = all("drawn here" in text for text in made.wrong)
@@ -241,6 +247,8 @@ def _check_summary(
     means = by_row[["estimate", "size"]].mean()
     std, count = by_row["estimate"].std(), by_row["estimate"].count()
     rows = summary.set_axis(range(len(summary))).loc[sums.index]
+    names = list(summary.columns[: list(summary.columns).index("measure") + 1])
+    _tell(made, summary[summary.astype(dict.fromkeys(names, str)).duplicated(names)], "twice")
     inside = RTOL * summary["estimate"].abs()
     is_out = summary["lower"] > summary["estimate"] + inside
     is_out |= summary["upper"] < summary["estimate"] - inside

@@ -285,6 +285,7 @@ FALSIFIED = {
         lambda rows: rows.assign(mcse=rows["mcse"] * 10),
         "and a limit is ",
     ),
+    "a row twice": (lambda rows: rows.iloc[[*range(len(rows)), 1]], ": twice"),
     "a row less": (lambda rows: rows.iloc[:-1], "has rows that the summary lacks"),
     "unknown errors": (lambda rows: rows.assign(mcse=np.nan), "the error is nan"),
     "limits": (lambda rows: rows.assign(upper=rows["estimate"] - 1.0), "beyond its limits"),
