@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
@@ -308,7 +309,10 @@ def print_runs(run: Run) -> None:
 def print_cost(run: Run) -> None:
     """Print what the precision of a run costs: in total, and in the dearest scenarios."""
     settings = run.settings
-    cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
+    with warnings.catch_warnings(record=True) as warned:
+        cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
+    for each in warned:
+        print(f"warning: {each.message}", file=sys.stderr)
     sums = cost[["n_rep", "seconds", "bytes"]].sum()
     print(
         f"the precision takes {sums['n_rep']:,.0f} replicates in {len(cost):,} scenarios: "

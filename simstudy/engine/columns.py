@@ -320,8 +320,8 @@ def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None
 
 def _unknown(derived: Derived, names: Iterable[str], name: str) -> StudyError:
     return StudyError(
-        f"{_named(derived)} reads {name!r}, which is neither a stored column nor a factor; "
-        f"{nearest(name, names)}"
+        f"{_named(derived)} reads {name!r}, which is neither a stored column nor a factor (a "
+        f"property is read from the parameter `scenario`); {nearest(name, names)}"
     )
 
 

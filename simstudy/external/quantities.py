@@ -229,6 +229,7 @@ def numbered_by_order(rows: pd.DataFrame, method: str, by: Sequence[str]) -> pd.
 MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # R, Stata and Python
 
 LEAVE_EMPTY = "leave it empty where a method failed"
+POINTS = "write decimal points, or a file with semicolons between cells"
 
 ROUNDING = 1e-12  # 1 - 0.95 is 0.050000000000000044
 MANY_TIMES = 20  # repeats of one row: few distinct values rather than a file read twice
@@ -294,7 +295,9 @@ def numbers_in(
         found = pd.to_numeric(values.astype(object), errors="coerce")
         is_word = ~values.astype(str).str.strip().str.lower().isin(MISSING)
         is_bad = found.isna() & values.notna() & is_word
-        _refuse_rows(is_bad, {column: values}, f"is not a number; {LEAVE_EMPTY}")
+        has_comma = values[is_bad].astype(str).str.contains(",", regex=False).any()
+        advice = POINTS if has_comma else LEAVE_EMPTY
+        _refuse_rows(is_bad, {column: values}, f"is not a number; {advice}")
     doubles = found.astype("Float64").to_numpy(dtype=float, na_value=np.nan, copy=True)
     if not may_be_infinite:
         _refuse_rows(np.isinf(doubles), {column: doubles}, f"is not finite; {LEAVE_EMPTY}")
@@ -449,15 +452,26 @@ def _truths(
     """
     by_level = {_as_text(level): value for level, value in truth.items()}
     columns = [name for name in (*roles.by, roles.method) if name]
-    for name in columns:
-        levels = frame[name].map(_as_text)
-        if levels.isin(by_level).all():
-            return levels.map(by_level).to_numpy(dtype=float)
-    raise ConfigError(
-        f"truth has {', '.join(truth)}, which are not the levels of any column of by= or method= "
-        f"({', '.join(columns) or 'none is given'}): give a number for each level, or name a "
-        "column of true values."
-    )
+    levels = {name: frame[name].map(_as_text) for name in columns}
+    fitting = {
+        name: texts.map(by_level).to_numpy(dtype=float)
+        for name, texts in levels.items()
+        if texts.isin(by_level).all()
+    }
+    given = f"truth has {', '.join(map(str, truth))}, which are"
+    if not fitting:
+        raise ConfigError(
+            f"{given} not the levels of any column of by= or method= "
+            f"({', '.join(columns) or 'none is given'}): give a number for each level, or name a "
+            "column of true values."
+        )
+    first, *others = fitting.values()
+    if not all(np.array_equal(first, other) for other in others):
+        raise ConfigError(
+            f"{given} levels of {' and of '.join(fitting)}, so it is unclear which of them has the "
+            "truth: name a column of true values."
+        )
+    return first
 
 
 def _as_text(level: Any) -> str:

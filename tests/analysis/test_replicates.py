@@ -260,7 +260,7 @@ def broken(p_value):
     ("changes", "said"),
     [
         ({"derived": {"x": named}}, "derived column 'x' reads 'p_valeu', which is neither a stored "
-         "column nor a factor; did you mean 'p_value'"),
+         "column nor a factor .*did you mean 'p_value'"),
         ({"derived": {"first": share}}, "'first' has the name of a stored column"),
         ({"derived": {"compatible": compatible, "share": share}},
          "'compatible' reads 'share', which is neither"),

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import special
 
+from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import relative_precision
 
@@ -115,6 +116,16 @@ def test_a_truth_by_one_of_several_columns_or_by_method():
     by_method = from_frame(rows, **LONG, truth={"cc": 1.0, "mi": 2.0}, measures=["bias"])
     cc, mi = (estimates(by_method, "bias", method=method) for method in ("cc", "mi"))
     assert (abs(cc - mi - 1) < 0.1).all()
+
+
+@pytest.mark.parametrize("by", [["dgm", "effect"], ["effect", "dgm"]])
+def test_a_truth_by_levels_that_two_columns_have_is_refused_unless_it_is_the_same(by):
+    rows = pd.DataFrame({"dgm": [1, 1, 2, 2], "effect": [1, 2, 1, 2], "b": [0.9, 2.1, 1.2, 1.7]})
+    several = pd.concat([rows, rows.assign(b=rows["b"] + 0.1)])
+    with pytest.raises(ConfigError, match=f"1, 2, which are levels of {by[0]} and of {by[1]}"):
+        from_frame(several, estimate="b", by=by, truth={1: 1.0, 2: 2.0})
+    same = from_frame(several, estimate="b", by=by, truth={1: 1.0, 2: 1.0})
+    assert same.row("bias", dgm=1, effect=2)["estimate"] == pytest.approx(1.15)
 
 
 # ---------------------------------------------------------------- limits and tests

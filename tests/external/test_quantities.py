@@ -91,7 +91,7 @@ def refusal(table, **asked):
     ("column", "value", "said"),
     [
         ("b", "abc", "row 5: b=abc is not a number; leave it empty where a method failed (1 such"),
-        ("b", "1,5", "row 5: b=1,5 is not a number"),
+        ("b", "1,5", "row 5: b=1,5 is not a number; write decimal points"),
         ("b", np.inf, "row 5: b=inf is not finite"),
         ("se", 0.0, "row 5: se=0.0 is not above 0"),
         ("se", -0.2, "row 5: se=-0.2 is not above 0"),
