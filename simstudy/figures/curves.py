@@ -340,8 +340,12 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
         return [p9.scale_x_log10()]
     # minor breaks cannot be computed for a single position
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    labels = [f"{place:,g}" for place in places]
-    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
+    return [p9.scale_x_log10(breaks=places, labels=_in_full, **between)]
+
+
+def _in_full(places: Sequence[float]) -> list[str]:
+    """Labels of the places that are within a panel's limits."""
+    return [f"{place:,g}" for place in places]
 
 
 def draw_default(result: Any, measure: str) -> ggplot:
