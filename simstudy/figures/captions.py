@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design.reprs import from_to
 from simstudy.figures.frame import factors_of
 from simstudy.lazy import p9, pd
+from simstudy.tables.summary import format_range
 
 PER_INCH = 18  # characters of a caption per inch, at 7.2 points
 WIDTH = 116  # characters that fit under a figure of 6.5 inches
@@ -99,7 +99,7 @@ def format_replicates(rows: pd.DataFrame) -> str:
     if counts.nunique() == 1:
         return f"{int(counts.iloc[0]):,} replicates per point."
     by_measure = _ranges_by_measure(counts, rows)
-    return f"Replicates per point: {by_measure or _range(counts)}."
+    return f"Replicates per point: {by_measure or format_range(counts)}."
 
 
 def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
@@ -108,11 +108,7 @@ def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
         return ""
-    return "; ".join(f"{format_name(str(name))} {_range(found)}" for name, found in named)
-
-
-def _range(counts: pd.Series) -> str:
-    return from_to(int(counts.min()), int(counts.max()))
+    return "; ".join(f"{format_name(str(name))} {format_range(found)}" for name, found in named)
 
 
 def format_name(name: str) -> str:

@@ -149,17 +149,18 @@ def format_constants(
 
 def _replicates(summary: pd.DataFrame) -> str:
     """The numbers of replicates and, for conditional measures, of those that meet the condition."""
-    text = _range(summary["n_rep"])
+    text = format_range(summary["n_rep"])
     each = " each" * (summary["n_rep"].nunique() == 1)
     within = [
-        f"{as_words(measure)} {_range(rows['n_given'])}"
+        f"{as_words(measure)} {format_range(rows['n_given'])}"
         for measure, rows in summary.groupby(MEASURE, sort=False)
         if "n_given" in rows and (rows["n_given"] < rows["n_rep"]).any()
     ]
     return f"{text} replicates{each}." + f" Of these, {'; '.join(within)}." * bool(within)
 
 
-def _range(counts: pd.Series) -> str:
+def format_range(counts: pd.Series) -> str:
+    """Format the least and the greatest of some counts."""
     return from_to(int(counts.min()), int(counts.max()))
 
 
