@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import plotnine as p9
 import pytest
 
 from simstudy.errors import FigureError
@@ -195,3 +196,14 @@ def test_theory_of_whole_numbers_jumps_half_way_between_them():
     assert list(steps["n"]) == pytest.approx([3.5, 4.5, 4.5, 5.5], abs=1e-5)
     assert steps["n"].is_monotonic_increasing
     assert steps["n"].is_unique
+
+
+def test_a_logarithmic_axis_of_its_own_has_labels_in_each_panel():
+    rows = SUMMARY[(SUMMARY["dgp"] == "normal") == (SUMMARY["n"] == SUMMARY["n"].min())]
+    plot = measure_curves(rows, x="n", y="coverage", color="method", panel="dgp", log_x=True)
+    labels = [
+        {tick.get_text() for tick in axes.get_xticklabels()} - {""}
+        for axes in (plot + p9.facet_wrap("panel", scales="free_x")).draw().axes
+    ]
+    assert all(labels)
+    assert labels[0] != labels[1]
