@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 
 from simstudy.engine import dask_executor as dask
@@ -34,6 +33,7 @@ from tests.support import ROOT, on
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("distributed", reason="needs pip install -e '.[dev]'")
+psutil = pytest.importorskip("psutil")  # comes with distributed
 
 OWN = on("dask", 2)
 
