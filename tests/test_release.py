@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import pytest
 import yaml
 
 import simstudy
@@ -33,3 +34,11 @@ def test_every_study_of_a_document_is_in_the_scope_of_one():
     titles = [reference["title"] for reference in CITATION["references"]]
     assert [title for title in titles if title not in COUNTS] == []
     assert len(titles) == 5
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", ".ci/run"])
+def test_every_test_file_that_is_named_exists(page):
+    named = re.findall(r"(?<![\w/])(tests/)?((?:\w+/)*test_\w+\.py)", (ROOT / page).read_text())
+    folders = {"tests/": ROOT / "tests", "": ROOT / "tests/guarantees"}
+    assert named
+    assert [name for at, name in named if not (folders[at] / name).is_file()] == []
