@@ -364,13 +364,19 @@ def nested_loop_plot(
     drawn = _in_order(frame.with_interval(found), ordered, color)
     scenarios, span = drawn.drop_duplicates("scenario"), _span(drawn, nominal)
     steps = pd.concat([_band(scenarios, i, name, span) for i, name in enumerate(ordered)])
+    ticks = [at for at in _ticks(6, span[1])(span) if at >= span[0]]
     several = "color" in drawn and len(drawn["color"].cat.categories) > 1
     return (
         p9.ggplot(frame.drawable(drawn))
         + ([p9.geom_hline(yintercept=nominal, **DASHED)] if nominal is not None else [])
         + _measure(frame.drawable(drawn), drawn)
         + _factor_steps(steps)
-        + _scales(drawn, found, color, colors, span)
+        + theme.theme_study()
+        + theme.colors_by(drawn, found, color, colors)
+        + ([] if color is None else [theme.stroke_scale(drawn["color"], color)])
+        + p9.scale_y_continuous(breaks=ticks)
+        + p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank())
+        + p9.theme(axis_ticks_major_x=p9.element_blank())
         + p9.theme(figure_size=(theme.FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
         + p9.labs(
             x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
@@ -484,23 +490,3 @@ def _factor_steps(steps: pd.DataFrame) -> list[Any]:
             names, ha="left", va="bottom", size=theme.WORDS_SIZE, color=theme.INK,
         ),
     ]  # fmt: skip
-
-
-def _scales(
-    rows: pd.DataFrame,
-    summary_rows: pd.DataFrame,
-    color: str | None,
-    colors: Mapping[str, str] | None,
-    span: tuple[float, float],
-) -> list[Any]:
-    from matplotlib.ticker import MaxNLocator
-
-    ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
-    return [
-        theme.theme_study(),
-        *theme.colors_by(rows, summary_rows, color, colors),
-        *([] if color is None else [theme.stroke_scale(rows["color"], color)]),
-        p9.scale_y_continuous(breaks=ticks),
-        p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
-        p9.theme(axis_ticks_major_x=p9.element_blank()),
-    ]
