@@ -22,7 +22,7 @@ from simstudy.measures import intervals
 from simstudy.tables.rounding import with_error
 
 ROOM = 1.5  # gap between the dots of two rows, in gaps between dots of one row
-NUMBERS = ("estimate", "lower", "upper")  # of both measures of a trade-off
+NUMBERS = ("estimate", "lower", "upper")
 EDGE = 0.45  # rows: margin beyond the middle of the first and the last, room for eight dots
 GREY = "#BBBBBB"
 DASHED = {"linetype": "dashed", "color": theme.MUTED}
@@ -461,9 +461,8 @@ def _measure(rows: pd.DataFrame, of_all: pd.DataFrame) -> list[Any]:
 
 def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure."""
-    parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
-    parts += [np.array([nominal])] if nominal is not None else []
-    values = np.concatenate(parts)
+    drawn = rows[[*NUMBERS, "exact"]].to_numpy(float)
+    values = np.append(drawn, np.nan if nominal is None else nominal)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 

@@ -264,14 +264,13 @@ def interval_score(
         size = np.abs(columns[lower]) + np.abs(columns[upper])
         return size + 2 / (1 - level) * missed * (size + np.abs(true)), missed
 
-    reads = names_in(lower, upper, truth)
     return _IntervalScore(
         level=level,
         name=name,
         formula=Formula(
             "Σ(widthᵢ + 2/(1 − level) · distance by which it misses θ)/n", "sd of the summands/√n"
         ),
-        reads=reads,
+        reads=names_in(lower, upper, truth),
         terms=score,
         sizes=sizes,
         value=only,
