@@ -16,7 +16,6 @@ from simstudy.claims import (
     WrongValue,
     average,
     binomial_error,
-    cautious_binomial_error,
     decide,
     is_above,
     is_below,
@@ -387,13 +386,6 @@ def test_a_statement_holds_or_fails_in_all_cells_or_one_or_too_few_are_drawn(
     else:
         found = decide(excess, reach, "said", everywhere=everywhere)
         assert found == Finding(value, detail="said")
-
-
-def test_a_share_of_none_or_all_has_the_error_of_one_hit_and_one_miss_more():
-    error = np.sqrt(np.array([1 / 102, 1 / 2, 101 / 102]) * [101 / 102, 1 / 2, 1 / 102] / 100)
-    found = cautious_binomial_error(np.array([0.0, 0.5, 1.0]), 100)
-    np.testing.assert_allclose(found, error, rtol=1e-14)
-    assert (found >= binomial_error(np.array([0.0, 0.5, 1.0]), 100)).all()
 
 
 def test_a_share_and_an_average_have_the_errors_of_a_loop():

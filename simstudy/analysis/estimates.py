@@ -23,13 +23,12 @@ from simstudy.design.plan import number_factors, properties_in
 from simstudy.engine.columns import refuse_other_values
 from simstudy.engine.workers import available_cores
 from simstudy.errors import ConfigError, StudyError, UndefinedError, in_one_line, nearest
-from simstudy.measures import Estimates, Measure
+from simstudy.measures import Columns, Estimates, Measure
 from simstudy.measures.warnings import ALL_ALIKE
 from simstudy.options import format_setting
 from simstudy.store.arrow_schema import CONVERGED, columns_of, has_nulls, stored_names
 from simstudy.store.blocks import Batch, map_batches
 
-Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
 """What is done to a scenario's columns before they are measured."""
 
@@ -69,7 +68,8 @@ class Estimator:
         """Estimates that are computed cell by cell; None for columns that need preparation."""
         if self.prepare is not None or not isinstance(self.rows, StoredReplicates):
             return None
-        return CellEstimates(self.rows, measures_by_cell(self.rows, self.measures), self.level)
+        measures = measures_by_cell(self.rows, self.measures)
+        return CellEstimates(self.rows, measures, Undefined(self.level))
 
     @cached_property
     def _of_whole(self) -> Found:
@@ -114,7 +114,7 @@ class CellEstimates:
 
     rows: StoredReplicates
     measures: Sequence[Measure]
-    level: float
+    undefined: Undefined
 
     @cached_property
     def found(self) -> Found:
@@ -122,15 +122,10 @@ class CellEstimates:
         sizes = self.rows.plan.unit_sizes(self.rows.n_rep)
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
-        undefined = self._undefined  # made before threads share it
         for some in map_batches(self._of_batch, self.rows.store, sizes, names, each):
             found |= some
-        undefined.check()
+        self.undefined.check()
         return found
-
-    @cached_property
-    def _undefined(self) -> Undefined:
-        return Undefined(self.level)
 
     def _of_batch(self, batch: Batch) -> Found:
         """Estimate several scenarios together, where their columns have equal shapes and types."""
@@ -140,12 +135,12 @@ class CellEstimates:
             found = self._side_by_side(batch)
         except StudyError:  # find the cells that it is about
             return self._one_by_one(batch)
-        self._undefined.note_defined(measure.name for measure in self.measures)
+        self.undefined.note_defined(measure.name for measure in self.measures)
         return found
 
     def _one_by_one(self, batch: Batch) -> Found:
         return {
-            (key, measure.name): self._undefined.estimate(measure, columns)
+            (key, measure.name): self.undefined.estimate(measure, columns)
             for key, table in batch.each()
             for columns in [self._columns_of_one(key, table)]
             for measure in self.measures
@@ -179,7 +174,7 @@ class CellEstimates:
         n_axes = max(column.ndim for column in read.values()) - 1
         size = len(batch.keys), batch.n_rows
         wide = {name: with_scenarios_last(c, size, n_axes) for name, c in read.items()}
-        numbers = measure.estimate(wide, level=self.level)
+        numbers = measure.estimate(wide, level=self.undefined.level)
         for at, key in enumerate(batch.keys):
             yield key, numbers.map(partial(np.take, indices=at, axis=n_axes))
 
@@ -300,14 +295,9 @@ def stacked(each: Sequence[Estimates]) -> Estimates:
     parts = {}
     for name, of_each in zip(Estimates._fields, zip(*each, strict=True), strict=True):
         if any(part is not None for part in of_each):
-            kind = object if name in NOTHING else float
-            like = [
-                np.full(np.shape(one.estimate), NOTHING.get(name, np.nan), kind)
-                if part is None
-                else part
-                for one, part in zip(each, of_each, strict=True)
-            ]
-            parts[name] = np.stack(np.broadcast_arrays(*like))
+            nothing = np.array(NOTHING.get(name, np.nan), object if name in NOTHING else float)
+            found = [nothing if part is None else part for part in of_each]
+            parts[name] = np.stack(np.broadcast_arrays(*found))
     return Estimates(**parts)
 
 

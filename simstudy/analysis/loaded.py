@@ -17,20 +17,12 @@ from simstudy.engine.columns import vectors_among
 from simstudy.errors import StoreError, StudyError, describe
 from simstudy.lazy import pd
 from simstudy.places import Place, place_of
+from simstudy.store import runs
 from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_in
 from simstudy.store.blocks import Store, damaged_file_error
 from simstudy.store.files import REPLICATES, files_at
 from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.runs import (
-    MANIFEST,
-    RUN_AGAIN,
-    StoredRun,
-    file_hash,
-    listed_files,
-    read_manifest,
-    study_folder,
-)
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
 MAY_BE_ABSENT = ("claims", "failures", "warnings", "cells")  # tables that are then empty
@@ -65,14 +57,14 @@ def load(folder: str | os.PathLike[str] | Place) -> Result:
     200
     """
     place = place_of(folder)
-    manifest = read_manifest(place)
+    manifest = runs.read_manifest(place)
     if manifest is None or "study" not in manifest:
-        below = sorted(path.parent.name for path in place.glob(f"*/{MANIFEST}"))
+        below = sorted(path.parent.name for path in place.glob(f"*/{runs.MANIFEST}"))
         if below:
             raise StoreError(f"{place} holds several studies; name one: {', '.join(below)}.")
         raise StoreError(
-            f"{place} holds no {MANIFEST}, so it is not the folder of a study whose run has ended: "
-            "name one, such as results/NAME."
+            f"{place} holds no {runs.MANIFEST}, so it is not the folder of a study whose run has "
+            "ended: name one, such as results/NAME."
         )
     found = _Folder(place, manifest)
     replicates = cast(Replicates, _OnFirstUse(found))
@@ -109,24 +101,26 @@ class _Folder:
 
         Outputs of another run, as a copy that was interrupted leaves them, are refused.
         """
-        found, listed = file_hash(path), self._files.get(path.name)
+        found, listed = runs.file_hash(path), self._files.get(path.name)
         if not found and self.manifest.get("published") is False:
             raise StoreError(
                 f"{path} is not there: the run stored its blocks and published nothing. Publish "
                 "its result, publish(result), or summarise it with study.partial_result(out=...)."
             )
         if not found:
-            raise StoreError(f"{path} is not there, although {MANIFEST} is: run the study again.")
+            raise StoreError(
+                f"{path} is not there, although {runs.MANIFEST} is: run the study again."
+            )
         if listed and found != listed:
             raise StoreError(
-                f"{path} is not the file that {MANIFEST} lists: its content differs, so its "
+                f"{path} is not the file that {runs.MANIFEST} lists: its content differs, so its "
                 "numbers may be another run's. Copy the folder again, or run the study again."
             )
         return path.read_bytes()
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        return listed_files(self.manifest, self.place)
+        return runs.listed_files(self.manifest, self.place)
 
     @cached_property
     def replicates(self) -> Replicates:
@@ -140,8 +134,8 @@ class _Folder:
         sizes = found.values() if isinstance(found, dict) else [found] * len(plan.keys)
         if len(sizes) != len(plan.keys):
             raise StoreError(
-                f"{self.place / MANIFEST} is damaged: replicates_per_scenario has {len(sizes):,} "
-                f"entries for {len(plan.keys):,} scenarios. {RUN_AGAIN}"
+                f"{self.place / runs.MANIFEST} is damaged: replicates_per_scenario has "
+                f"{len(sizes):,} entries for {len(plan.keys):,} scenarios. {runs.RUN_AGAIN}"
             )
         return StoredReplicates(plan, store, dict(zip(plan.keys, sizes, strict=True)))
 
@@ -252,7 +246,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     StoreError
         If there are none.
     """
-    place = study_folder(folder) / REPLICATES
+    place = runs.study_folder(folder) / REPLICATES
     if not place.exists():
         raise StoreError(
             f"{folder} holds no replicates: they lie elsewhere, or were deleted. "
@@ -261,7 +255,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     accepted: dict[str, list[str]] = {}
-    run = StoredRun("", folder, manifest)
+    run = runs.StoredRun("", folder, manifest)
     for name, parquet in files.metadata(files.names()):
         owner = provenance_in(parquet)
         if owner.settings.get("study") == UNKNOWN:
@@ -270,11 +264,9 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
             if not run.uses(owner, key):
                 continue
             found = found or Provenance(owner.settings, values, codes)
-            known = (
-                values.setdefault(key, owner.values[key]),
-                codes.setdefault(key, owner.codes[key]),
-            )
-            if (found.settings, *known) != (owner.settings, owner.values[key], owner.codes[key]):
+            mine = owner.values[key], owner.codes[key]
+            known = values.setdefault(key, mine[0]), codes.setdefault(key, mine[1])
+            if (found.settings, *known) != (owner.settings, *mine):
                 accepted.setdefault(key, []).append(owner.origin(key))  # the run compared them
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")

@@ -57,9 +57,6 @@ def measure_context(plan: Plan) -> MeasureContext:
     return MeasureContext(plan.axes, plan.name, plan.seed, plan.rules.group_size)
 
 
-ReadTable = Callable[[str], "pd.DataFrame"]
-
-
 @dataclass(frozen=True)
 class ResultParts:
     """The parts of a result; readers use `Result`.
@@ -99,7 +96,7 @@ class ResultParts:
     repeat_command: str = ""
     answer: Callable[[Result], str | Sequence[str]] | None = None
     manifest: Mapping[str, Any] | None = None
-    read_table: ReadTable | None = None
+    read_table: Callable[[str], pd.DataFrame] | None = None
 
     @property
     def plan(self) -> Plan:
@@ -466,9 +463,9 @@ class Result:
         >>> bool(gap["lower"].item() > 0)  # the permutation test rejects more often
         True
         """
-        compared = Comparisons(self.plan, self.columns, self.details.level)
-        rows = compared.rows(self.details.measure(measure), axis, first, second, scale)
-        return rows_with(rows, factors)
+        known, level = self.details.measure(measure), self.details.level
+        compared = Comparisons(self.plan, self.columns, known, scale, level)
+        return rows_with(compared.rows(axis, first, second), factors)
 
     @property
     def claims(self) -> pd.DataFrame:

@@ -36,10 +36,7 @@ NUMBERS = (*Estimates._fields[:_LIMITS_END], "exact", *_COUNTS)
 
 
 def summarize(
-    plan: Plan,
-    measures: Sequence[Measure],
-    estimates: Estimator,
-    targets: Collection[str] = (),
+    plan: Plan, measures: Sequence[Measure], estimates: Estimator, targets: Collection[str] = ()
 ) -> pd.DataFrame:
     """Make the summary: factors, axes, measure, estimates.
 
@@ -85,7 +82,7 @@ def _rows_of_scenario(
 ) -> Iterator[dict[str, Any]]:
     factors = factors_in(plan, scenario)
     exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
-    _refuse_misspelt_exact(scenario, exact, measures)
+    _refuse_misspelt_exact(scenario, set(exact), {measure.name for measure in measures})
     for measure in measures:
         numbers = estimates(scenario, measure)
         truth = exact.get(measure.name, np.nan) if np.any(numbers.n_rep) else np.nan
@@ -133,13 +130,10 @@ def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any,
     return dict(shared) | own
 
 
-def _refuse_misspelt_exact(
-    scenario: Scenario, exact: Mapping[str, Any], measures: Sequence[Measure]
-) -> None:
+def _refuse_misspelt_exact(scenario: Scenario, exact: set[str], names: set[str]) -> None:
     """Refuse a name in `exact()` that nearly matches a measure's."""
-    open_names = {measure.name for measure in measures} - set(exact)
-    for name in set(exact) - {measure.name for measure in measures}:
-        close = difflib.get_close_matches(name, open_names, n=1, cutoff=0.75)
+    for name in exact - names:
+        close = difflib.get_close_matches(name, names - exact, n=1, cutoff=0.75)
         if close:
             raise StudyError(
                 f"{type(scenario).__name__}.exact() names {name!r}, which is not a measure of "
@@ -150,7 +144,7 @@ def _refuse_misspelt_exact(
 # ---------------------------------------------------------------- contrasts
 @dataclass(frozen=True)
 class Comparisons:
-    """Paired and unpaired comparisons within a study.
+    """Paired and unpaired comparisons of a measure within a study.
 
     Parameters
     ----------
@@ -160,14 +154,14 @@ class Comparisons:
 
     plan: Plan
     columns: Callable[..., Columns]
-    level: float = 0.95
+    measure: Measure
+    scale: Scale
+    level: float
 
-    def rows(
-        self, measure: Measure, axis: str | None, first: Any, second: Any, scale: Scale
-    ) -> pd.DataFrame:
+    def rows(self, axis: str | None, first: Any, second: Any) -> pd.DataFrame:
         """Compare two positions on an axis, two levels of a factor, or two scenarios."""
         if axis is None and all(map(is_dataclass, (first, second))):
-            return _frame(self._pair(measure, first, second, scale), [])
+            return _frame(self._pair(first, second), [])
         known = [*self.plan.axes, *factor_names(self.plan)]
         if axis is None and len(self.plan.axes) == 1:
             axis = known[0]
@@ -181,12 +175,10 @@ class Comparisons:
                 f"{self.plan.name} has no axis {axis!r} to compare along; {nearest(axis, known)}"
             )
         if axis in self.plan.axes:
-            return self._positions(measure, axis, str(first), str(second), scale)
-        return self._levels(measure, axis, first, second, scale)
+            return self._positions(axis, str(first), str(second))
+        return self._levels(axis, first, second)
 
-    def _positions(
-        self, measure: Measure, axis: str, first: str, second: str, scale: Scale
-    ) -> pd.DataFrame:
+    def _positions(self, axis: str, first: str, second: str) -> pd.DataFrame:
         """Compare two positions on an axis in every scenario, on their common replicates."""
         place = list(self.plan.axes).index(axis)
         labels = self.plan.axes[axis]
@@ -195,15 +187,13 @@ class Comparisons:
         rest = replace(self.plan, axes=others)
         rows = []
         for scenario in self.plan.scenarios:
-            columns = self.columns(scenario, *measure.reads)
+            columns = self.columns(scenario, *self.measure.reads)
             sides = [take_index(columns, axis=place, index=i) for i in at]
             named = factors_in(self.plan, scenario) | {"contrast": f"{first} against {second}"}
-            rows += [named | row for row in self._cells(paired, rest, measure, sides, scale)]
+            rows += [named | row for row in self._cells(paired, rest, sides)]
         return _frame(rows, factor_names(self.plan))
 
-    def _levels(
-        self, measure: Measure, factor: str, first: Any, second: Any, scale: Scale
-    ) -> pd.DataFrame:
+    def _levels(self, factor: str, first: Any, second: Any) -> pd.DataFrame:
         """Compare two levels of a factor in scenarios that are equal otherwise."""
         levels: dict[Any, dict[str, Scenario]] = {}
         for scenario in self.plan.scenarios:
@@ -216,34 +206,31 @@ class Comparisons:
             one, other = (side[others] for side in sides)
             named = factors_in(self.plan, one) | {"contrast": f"{first} against {second}"}
             del named[factor]
-            rows += [row | named for row in self._pair(measure, one, other, scale)]
+            rows += [row | named for row in self._pair(one, other)]
         return _frame(rows, [name for name in factor_names(self.plan) if name != factor])
 
-    def _pair(
-        self, measure: Measure, first: Scenario, second: Scenario, scale: Scale
-    ) -> list[dict[str, Any]]:
+    def _pair(self, first: Scenario, second: Scenario) -> list[dict[str, Any]]:
         """Compare two scenarios, paired if they share random numbers."""
         common = self.plan.rules.common_random_numbers
         shared = identity(first, without=common) == identity(second, without=common)
         compare = paired if shared else unpaired
-        sides = [self.columns(scenario, *measure.reads) for scenario in (first, second)]
+        sides = [self.columns(scenario, *self.measure.reads) for scenario in (first, second)]
         named = {"contrast": f"{identity(first)} against {identity(second)}", "paired": shared}
-        return [named | row for row in self._cells(compare, self.plan, measure, sides, scale)]
+        return [named | row for row in self._cells(compare, self.plan, sides)]
 
     def _cells(
-        self, compare: Compare, plan: Plan, measure: Measure, sides: Sequence[Columns], scale: Scale
+        self, compare: Compare, plan: Plan, sides: Sequence[Columns]
     ) -> Iterator[dict[str, Any]]:
         """A contrast of two sides by cell; NaN with the reason where it is undefined."""
-        columns = {
-            f"{at} {name}": side[name] for at, side in enumerate(sides) for name in measure.reads
-        }
+        reads = self.measure.reads
+        columns = {f"{at} {name}": side[name] for at, side in enumerate(sides) for name in reads}
 
         def compute(both: Columns) -> Estimates:
-            first, second = ({name: both[f"{at} {name}"] for name in measure.reads} for at in "01")
-            return compare(measure, first, second, scale=scale, level=self.level)
+            first, second = ({name: both[f"{at} {name}"] for name in reads} for at in "01")
+            return compare(self.measure, first, second, scale=self.scale, level=self.level)
 
-        numbers = Undefined(self.level, UndefinedError).estimate(measure, columns, compute)
-        return cell_rows(plan, measure, numbers._asdict())
+        numbers = Undefined(self.level, UndefinedError).estimate(self.measure, columns, compute)
+        return cell_rows(plan, self.measure, numbers._asdict())
 
 
 def _known(label: Any, axis: str, labels: Sequence[Any]) -> Any:

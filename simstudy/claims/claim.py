@@ -24,8 +24,6 @@ from simstudy.errors import StudyError, TooFewReplicatesError, describe
 from simstudy.lazy import pd
 from simstudy.tables.rounding import plus_minus
 
-ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
-
 
 class WrongValue(NamedTuple):
     """A plausible wrong answer, which the claim must reject.
@@ -145,7 +143,7 @@ class Claim:
     criterion: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("published", *ALLOWANCES):
+        for name in ("published", "rounding", "published_mcse", "tolerance", "difference"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not math.isfinite(value):
                 raise StudyError(f"claim {self.name!r} has {name}={value!r}: give a finite number.")
@@ -301,25 +299,17 @@ def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
 
 def _row(claim: Claim, result: Any) -> dict[str, Any]:
     ours, verdict = _judged(claim, claim.reproduce, result)
-    return {
+    row: dict[str, Any] = {name: getattr(claim, name, "") for name in COLUMNS}
+    row |= {
         "claim": claim.name,
-        "statement": claim.statement,
-        "source": claim.source,
-        "kind": claim.kind,
         "published": float(claim.published),
         "reproduced": ours.value,
         "mcse": ours.mcse,
-        "allowed": claim.allowed,
-        "criterion": claim.criterion,
         "verdict": verdict,
-        "expected": claim.expected,
-        "misprint": claim.misprint,
         "rival": _tried(claim, result),
         "detail": ours.detail,
-        "note": claim.note,
-        "scored": claim.scored,
-        "missing": claim.missing if isinstance(claim, Uncheckable) else "",
-    } | _of_intended(claim, result, ours.detail, verdict)
+    }
+    return row | _of_intended(claim, result, ours.detail, verdict)
 
 
 def _of_intended(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:

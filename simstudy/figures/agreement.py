@@ -198,16 +198,13 @@ def _axes_and_words(
     breaks: Callable[[tuple[float, float]], list[float]] | None,
 ) -> list[Any]:
     """Both axes and the texts in panels."""
-    if breaks is None:
-        words = panels.words_in_panels(frame, say, **corner)
-        return [*words, p9.scale_x_continuous(expand=words[-1].expand)]
+    scale: dict[str, Any] = {} if breaks is None else {"breaks": breaks, "labels": _of_powers}
 
     def say_of(rows: pd.DataFrame) -> str:
-        return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
+        return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]) if scale else rows)
 
-    words = panels.words_in_panels(frame, say_of, **corner, breaks=breaks, labels=_of_powers)
-    across = p9.scale_x_continuous(expand=words[-1].expand, breaks=breaks, labels=_of_powers)
-    return [*words, across]
+    words = panels.words_in_panels(frame, say_of, **corner, **scale)
+    return [*words, p9.scale_x_continuous(expand=words[-1].expand, **scale)]
 
 
 def _of_powers(powers: Sequence[float]) -> list[str]:

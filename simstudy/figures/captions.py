@@ -77,11 +77,8 @@ def notes(rows: pd.DataFrame) -> list[str]:
 def format_fixed(rows: pd.DataFrame, *shown: str | None) -> str:
     """The setting: factors with one level that no role shows, such as "n = 50, effect = 1."."""
     found = {}
-    for name in factors_of(rows):
-        if name in shown:
-            continue
-        levels = rows[name].dropna().astype(str).unique()
-        if len(levels) == 1 and rows[name].notna().all():
+    for name in [name for name in factors_of(rows) if name not in shown]:
+        if rows[name].notna().all() and rows[name].astype(str).nunique() == 1:
             value = rows[name].iloc[0]
             found[name] = f"{value:g}" if isinstance(value, float) else str(value)
     return f"{', '.join(f'{format_name(n)} = {text}' for n, text in found.items())}." * bool(found)
@@ -98,17 +95,10 @@ def format_replicates(rows: pd.DataFrame) -> str:
         return ""
     if counts.nunique() == 1:
         return f"{int(counts.iloc[0]):,} replicates per point."
-    by_measure = _ranges_by_measure(counts, rows)
-    return f"Replicates per point: {by_measure or format_range(counts)}."
-
-
-def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
-    """Each measure with its range; empty for a single measure."""
     measures = rows.loc[counts.index, "measure"].astype(str) if "measure" in rows else counts * 0
-    named = counts.groupby(measures, sort=False)
-    if named.ngroups < 2:
-        return ""
-    return "; ".join(f"{format_name(str(name))} {format_range(found)}" for name, found in named)
+    groups = counts.groupby(measures, sort=False)
+    each = [f"{format_name(str(name))} {format_range(found)}" for name, found in groups]
+    return f"Replicates per point: {'; '.join(each) if len(each) > 1 else format_range(counts)}."
 
 
 def format_name(name: str) -> str:
@@ -152,10 +142,7 @@ def format_undefined(rows: pd.DataFrame) -> str:
 
 
 def titles(
-    *says: str,
-    x: str | None = None,
-    y: str | None = None,
-    size: tuple[float, float] | None = None,
+    *says: str, x: str | None = None, y: str | None = None, size: tuple[float, float] | None = None
 ) -> list[Any]:
     """Caption, axis titles and size that a study gives a figure.
 

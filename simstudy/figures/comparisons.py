@@ -22,7 +22,7 @@ from simstudy.measures import intervals
 from simstudy.tables.rounding import with_error
 
 ROOM = 1.5  # gap between the dots of two rows, in gaps between dots of one row
-NUMBERS = ("estimate", "lower", "upper")  # of both measures of a trade-off
+NUMBERS = ("estimate", "lower", "upper")
 EDGE = 0.45  # rows: margin beyond the middle of the first and the last, room for eight dots
 GREY = "#BBBBBB"
 DASHED = {"linetype": "dashed", "color": theme.MUTED}
@@ -364,13 +364,19 @@ def nested_loop_plot(
     drawn = _in_order(frame.with_interval(found), ordered, color)
     scenarios, span = drawn.drop_duplicates("scenario"), _span(drawn, nominal)
     steps = pd.concat([_band(scenarios, i, name, span) for i, name in enumerate(ordered)])
+    ticks = [at for at in _ticks(6, span[1])(span) if at >= span[0]]
     several = "color" in drawn and len(drawn["color"].cat.categories) > 1
     return (
         p9.ggplot(frame.drawable(drawn))
         + ([p9.geom_hline(yintercept=nominal, **DASHED)] if nominal is not None else [])
         + _measure(frame.drawable(drawn), drawn)
         + _factor_steps(steps)
-        + _scales(drawn, found, color, colors, span)
+        + theme.theme_study()
+        + theme.colors_by(drawn, found, color, colors)
+        + ([] if color is None else [theme.stroke_scale(drawn["color"], color)])
+        + p9.scale_y_continuous(breaks=ticks)
+        + p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank())
+        + p9.theme(axis_ticks_major_x=p9.element_blank())
         + p9.theme(figure_size=(theme.FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
         + p9.labs(
             x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
@@ -455,9 +461,8 @@ def _measure(rows: pd.DataFrame, of_all: pd.DataFrame) -> list[Any]:
 
 def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure."""
-    parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
-    parts += [np.array([nominal])] if nominal is not None else []
-    values = np.concatenate(parts)
+    drawn = rows[[*NUMBERS, "exact"]].to_numpy(float)
+    values = np.append(drawn, np.nan if nominal is None else nominal)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
@@ -484,23 +489,3 @@ def _factor_steps(steps: pd.DataFrame) -> list[Any]:
             names, ha="left", va="bottom", size=theme.WORDS_SIZE, color=theme.INK,
         ),
     ]  # fmt: skip
-
-
-def _scales(
-    rows: pd.DataFrame,
-    summary_rows: pd.DataFrame,
-    color: str | None,
-    colors: Mapping[str, str] | None,
-    span: tuple[float, float],
-) -> list[Any]:
-    from matplotlib.ticker import MaxNLocator
-
-    ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
-    return [
-        theme.theme_study(),
-        *theme.colors_by(rows, summary_rows, color, colors),
-        *([] if color is None else [theme.stroke_scale(rows["color"], color)]),
-        p9.scale_y_continuous(breaks=ticks),
-        p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
-        p9.theme(axis_ticks_major_x=p9.element_blank()),
-    ]

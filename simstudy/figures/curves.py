@@ -12,23 +12,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures import captions, panels
+from simstudy.figures import captions, frame, panels
 from simstudy.figures.captions import caption, format_name, notes
 from simstudy.figures.comparisons import dots_plot
-from simstudy.figures.frame import (
-    MEASURED,
-    as_axis,
-    check_no_hidden_rows,
-    drawable,
-    factors_of,
-    is_number,
-    need_columns,
-    nominal_levels,
-    nominal_lines,
-    ordered_levels,
-    rows_of,
-    with_interval,
-)
 from simstudy.figures.theme import BLUE, INK, MUTED, colors_by, panel_inches, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
@@ -111,15 +97,17 @@ def measure_curves(
     """
     measures = [y] if isinstance(y, str) else list(y)
     mapped = _with_measure_mapped(measures, {"rows": rows, "panel": panel, "color": color})
-    need_columns(summary, [x, *mapped.values(), nominal if isinstance(nominal, str) else None])
-    found = rows_of(summary, measures)
-    if log_x and is_number(found[x]) and (found[x] <= 0).any():
+    frame.need_columns(
+        summary, [x, *mapped.values(), nominal if isinstance(nominal, str) else None]
+    )
+    found = frame.rows_of(summary, measures)
+    if log_x and frame.is_number(found[x]) and (found[x] <= 0).any():
         raise FigureError(
             f"log_x=True with x={found[x].min():g}: it has no position on a logarithmic axis, so "
             "the point would vanish. Leave log_x out, or filter those rows."
         )
-    check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
-    drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
+    frame.check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *frame.factors_of(summary)])
+    drawn = frame.with_interval(found)[[*frame.MEASURED]].assign(x=frame.as_axis(found[x]))
     drawn = panels.with_panels(drawn, found, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
@@ -130,21 +118,20 @@ def measure_curves(
     theory, drawn = _same_panels(theory, drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_dodged(rows, width * dodge, log_x) for rows in (drawn, theory))
-    is_aside = bool(width * dodge) and not is_number(drawn["x"])
+    is_aside = bool(width * dodge) and not frame.is_number(drawn["x"])
     place = p9.position_dodge(width=width * dodge, preserve="single") if is_aside else "identity"
-    parts = _joined(drawable(drawn))[0], *_joined(theory, MIN_FOR_LINE)
+    parts = _joined(frame.drawable(drawn))[0], *_joined(theory, MIN_FOR_LINE)
     colored = "color" in drawn
     marks = dict.fromkeys(("color", "shape", "group"), "color") if colored else {"group": 1}
-    levels = nominal_lines(drawn, nominal_levels(nominal, found))
+    levels = frame.nominal_lines(drawn, frame.nominal_levels(nominal, found))
     level = p9.geom_hline(p9.aes(yintercept="nominal"), levels, linetype="dashed", color=MUTED)
     own_scales = "measure" in (mapped["panel"], mapped["rows"])
-    shown = drawable(drawn)
+    shown = frame.drawable(drawn)
     across = _across(shown, width * dodge, log_x)
     return (
         p9.ggplot(shown, p9.aes("place", "estimate", **marks))
         + [level] * (nominal is not None)
-        + _lines(drawn, parts, place, joined)
-        + _points(place, colored)
+        + _layers(drawn, parts, place, joined)
         + panels.words_in_empty_panels(shown)
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
@@ -159,7 +146,7 @@ def measure_curves(
                 f"Level marks: {solid}." * (not parts[2].empty),
                 captions.JOINS * (joined and not parts[0].empty),
                 captions.dashed_at(levels["nominal"], dashed),
-                captions.APART * bool(colored and dodge and is_number(drawn["x"])),
+                captions.APART * bool(colored and dodge and frame.is_number(drawn["x"])),
                 panels.format_hidden(shown, across, shown["estimate"], free_y=own_scales),
                 captions.format_fixed(found, x, *mapped.values()),
                 *notes(drawn),
@@ -170,7 +157,7 @@ def measure_curves(
 
 def _across(rows: pd.DataFrame, width: float, log_x: bool) -> Any:
     """Where points are drawn on a linear horizontal axis."""
-    if not is_number(rows["x"]):
+    if not frame.is_number(rows["x"]):
         return rows["x"].cat.codes + width * _turn(rows)
     return np.log10(rows["place"]) if log_x else rows["place"]
 
@@ -186,7 +173,7 @@ def _with_measure_mapped(
 
 def _on_a_grid(
     formula: Callable[..., float],
-    frame: pd.DataFrame,
+    rows: pd.DataFrame,
     x: str,
     mapped: dict[str, str | None],
     log_x: bool,
@@ -195,20 +182,22 @@ def _on_a_grid(
     parameters = signature(formula).parameters
     columns = [c for role, c in mapped.items() if c and (role != "color" or c in parameters)]
     between = np.geomspace if log_x else np.linspace
-    grid = pd.DataFrame({x: between(frame[x].min(), frame[x].max(), N_GRID)})
+    grid = pd.DataFrame({x: between(rows[x].min(), rows[x].max(), N_GRID)})
     if columns:
-        grid = frame[columns].drop_duplicates().merge(grid, how="cross")
+        grid = rows[columns].drop_duplicates().merge(grid, how="cross")
     given = {str(name): grid[name].tolist() for name in grid if name in parameters}
-    rows = (dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True))
-    return grid.assign(exact=[formula(**row) for row in rows]).dropna(subset="exact")
+    places = (dict(zip(given, at, strict=True)) for at in zip(*given.values(), strict=True))
+    return grid.assign(exact=[formula(**at) for at in places]).dropna(subset="exact")
 
 
 def _finer_theory(
     exact: pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
     known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
-    need_columns(exact, [x, "exact", *known.values()])
-    check_no_hidden_rows(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
+    frame.need_columns(exact, [x, "exact", *known.values()])
+    frame.check_no_hidden_rows(
+        exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"]
+    )
     line = panels.with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
     for role, column in known.items():
         if column is not None and column != "measure":
@@ -230,12 +219,9 @@ def _same_panels(
     role = next((role for role, column in mapped.items() if column == "measure"), None)
     if role is None or role not in theory:
         return theory, rows
-    both = [*rows[role].cat.categories, *theory[role].cat.categories]
-    levels = list(dict.fromkeys(both))
-    return (
-        theory.assign(**{role: theory[role].cat.set_categories(levels)}),
-        rows.assign(**{role: rows[role].cat.set_categories(levels)}),
-    )
+    levels = dict.fromkeys([*rows[role].cat.categories, *theory[role].cat.categories])
+    of_theory, drawn = (each[role].cat.set_categories(list(levels)) for each in (theory, rows))
+    return theory.assign(**{role: of_theory}), rows.assign(**{role: drawn})
 
 
 def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
@@ -248,18 +234,21 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-def _lines(
+def _layers(
     rows: pd.DataFrame, parts: Sequence[pd.DataFrame], dodge: Any, joined: bool
 ) -> list[Any]:
-    """Dotted lines through simulated values, solid ones through exact values."""
+    """Dotted lines through simulated values, solid ones through exact values; points and bars."""
     dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
     plain = {} if "color" in rows else {"color": BLUE}
     simulated, line, marks = parts
+    bars = p9.aes(ymin="lower", ymax="upper")
     level = {"shape": "_", "size": 3.4, "position": dodge, "show_legend": False}
     return [
         *[p9.geom_line(simulated, **dotted, **plain)] * (joined and not simulated.empty),
         *(_exact_line(line, rows) if not line.empty else []),
         *([p9.geom_point(p9.aes(y="exact"), marks, **level)] if not marks.empty else []),
+        p9.geom_linerange(bars, size=0.6, position=dodge, show_legend=False, na_rm=True, **plain),
+        p9.geom_point(size=1.8, position=dodge, stroke=0.3, **plain),
     ]
 
 
@@ -278,22 +267,12 @@ def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Points to join by a line, and single points; only quantities are joined."""
-    if points.empty or not is_number(points["x"]):
+    if points.empty or not frame.is_number(points["x"]):
         return points.iloc[:0], points
-    group = [role for role in ("color", "panel", "rows") if role in points]
-    together = points.groupby(group, observed=True)["x"] if group else points["x"]
-    n_places = together.transform("nunique") if group else together.nunique()
-    alone = pd.Series(n_places < least, index=points.index)
+    group = [points[role] for role in ("color", "panel", "rows") if role in points]
+    together = points["x"].groupby(group or np.zeros(len(points)), observed=True)
+    alone = together.transform("nunique") < least
     return points[~alone], points[alone]
-
-
-def _points(dodge: Any, colored: bool) -> list[Any]:
-    bars = p9.aes(ymin="lower", ymax="upper")
-    plain = {} if colored else {"color": BLUE}
-    return [
-        p9.geom_linerange(bars, size=0.6, position=dodge, show_legend=False, na_rm=True, **plain),
-        p9.geom_point(size=1.8, position=dodge, stroke=0.3, **plain),
-    ]
 
 
 def _dodged(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
@@ -301,7 +280,7 @@ def _dodged(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
 
     On a logarithmic axis `width` is a power of ten.
     """
-    if not is_number(rows["x"]) or "color" not in rows:
+    if not frame.is_number(rows["x"]) or "color" not in rows:
         return rows.assign(place=rows["x"])
     turn = _turn(rows)
     moved = rows["x"] * 10 ** (width * turn) if log_x else rows["x"] + width * turn
@@ -319,7 +298,7 @@ def _turn(rows: pd.DataFrame) -> Any:
 def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     """Room for all colours at one x, within the gap to the next x."""
     n_colors = len(rows["color"].cat.categories) if "color" in rows else 1
-    if not is_number(rows["x"]):
+    if not frame.is_number(rows["x"]):
         return min(0.5, 0.12 * n_colors)
     places = np.unique(np.log10(rows["x"]) if log_x else rows["x"].to_numpy(float))
     if len(places) < 2:
@@ -331,7 +310,7 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
 def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
     """The scale of the horizontal axis."""
     x = rows["x"]
-    if not is_number(x):
+    if not frame.is_number(x):
         return panels.turned_labels(x, alone="panel" not in rows)
     if not log_x:
         return []
@@ -371,7 +350,7 @@ def draw_default(result: Any, measure: str) -> ggplot:
     if rows.empty:
         raise FigureError(f"{measure} has no estimate in this run.")
     nominal = nominal_of(measure, rows)
-    names = [name for name in factors_of(rows) if _n_levels(rows, name) > 1]
+    names = [name for name in frame.factors_of(rows) if _n_levels(rows, name) > 1]
     methods = result.plan.methods_axis if result.plan.methods else "method"
     color = methods if methods in names and _n_levels(rows, methods) <= MAX_COLORS else None
     others = [name for name in names if name != color]
@@ -403,10 +382,10 @@ def _in_words(
     rows = rows.copy()
     for name in levels_of:
         if words := result.details.value_labels.get(name):
-            levels = [words.get(level, str(level)) for level in ordered_levels(rows[name])]
+            levels = [words.get(level, str(level)) for level in frame.ordered_levels(rows[name])]
             shown = rows[name].map(lambda level, words=words: words.get(level, str(level)))
             rows[name] = pd.Categorical(shown, list(dict.fromkeys(levels)))
-    names = {name: result.details.labels.get(name, name) for name in factors_of(rows)}
+    names = {name: result.details.labels.get(name, name) for name in frame.factors_of(rows)}
     return rows.rename(columns=names), names
 
 
@@ -414,14 +393,14 @@ def nominal_of(measure: str, rows: pd.DataFrame) -> float | None:
     """The nominal value: 0 for a bias, the level of a coverage, α of a test; None for others."""
     if measure in AT_ZERO:
         return 0.0
-    for name, own, other in (("coverage", "level", "alpha"), ("type_1_error", "alpha", "level")):
-        if measure == name:
-            for factor, flips in ((own, False), (other, True)):
-                if factor in rows and is_number(rows[factor]) and rows[factor].nunique() == 1:
-                    value = float(rows[factor].iloc[0])
-                    return 1 - value if flips else value
-            return 0.95 if measure == "coverage" else 0.05
-    return None
+    if measure not in ("coverage", "type_1_error"):
+        return None
+    own, other = ("level", "alpha") if measure == "coverage" else ("alpha", "level")
+    for factor in (own, other):
+        if factor in rows and frame.is_number(rows[factor]) and rows[factor].nunique() == 1:
+            value = float(rows[factor].iloc[0])
+            return value if factor == own else 1 - value
+    return 0.95 if own == "level" else 0.05
 
 
 def _n_levels(rows: pd.DataFrame, name: str) -> int:
@@ -432,7 +411,7 @@ def _first_levels(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFram
     """The rows with the first level of some factors, and these levels as text."""
     said = []
     for name in names:
-        level = ordered_levels(rows[name])[0]
+        level = frame.ordered_levels(rows[name])[0]
         n = _n_levels(rows, name)
         rows = rows[rows[name].isna() if level is None else rows[name] == level]
         said.append(f"{format_name(name)} = {level} (of {n} levels)")
@@ -441,4 +420,4 @@ def _first_levels(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFram
 
 def _spreads(values: pd.Series) -> bool:
     """Whether a quantity spans so many powers of ten that a logarithmic axis shows it better."""
-    return is_number(values) and values.min() > 0 and values.max() / values.min() >= 30
+    return frame.is_number(values) and values.min() > 0 and values.max() / values.min() >= 30

@@ -46,8 +46,8 @@ def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
                 "Draw one that the study declares, or add it to the study's measures."
             )
     rows = summary[summary["measure"].isin(list(measures))].reset_index(drop=True)
-    lacking = {name: np.nan for name in MEASURED if name not in rows.columns}
-    return rows.assign(**lacking | {"warning": ""} if "warning" in lacking else lacking)
+    lacking = [name for name in MEASURED if name not in rows.columns]
+    return rows.assign(**{name: "" if name == "warning" else np.nan for name in lacking})
 
 
 def factors_of(summary: pd.DataFrame) -> list[str]:
@@ -199,8 +199,7 @@ def labelled(values: pd.Series, name: str = "") -> pd.Series:
     is_text = all(isinstance(level, str) for level in levels)
     prefix = f"{name} = " if name and not is_text else ""
     place = {level: i for i, level in enumerate(levels)}
-    missing = values.isna()
-    codes = [place[None if gone else v] for v, gone in zip(values, missing, strict=True)]
+    codes = [place[None if gone else v] for v, gone in zip(values, values.isna(), strict=True)]
     categories = pd.Index([prefix + word for word in words])
     drawn = pd.Categorical.from_codes(codes, categories=categories, ordered=True)
     return pd.Series(drawn, index=values.index)

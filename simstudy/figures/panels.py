@@ -55,13 +55,11 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
     """
     across, down = panel_grid(rows)
     size = theme.panel_sizes(across, down, legend=legend)
-    roles = [role for role in ("rows", "panel") if role in rows]
-    if not roles:
-        return [size]
     if "rows" in rows:
         columns = {"cols": "panel"} if "panel" in rows else {}
         return [p9.facet_grid(rows="rows", scales=scales, **columns), size]
-    return [p9.facet_wrap(roles, ncol=across, scales=scales), size]
+    panels = [p9.facet_wrap(["panel"], ncol=across, scales=scales)] if "panel" in rows else []
+    return [*panels, size]
 
 
 def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
@@ -70,9 +68,8 @@ def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
     n_panel, n_rows = (max(len(names), 1) for names in levels)
     if "rows" in rows:
         return n_panel, n_rows
-    wraps = n_panel > WRAP_AT
-    n_columns = math.ceil(n_panel / math.ceil(n_panel / WRAP_AT)) if wraps else n_panel
-    return n_columns, math.ceil(n_panel * n_rows / n_columns)
+    n_columns = math.ceil(n_panel / math.ceil(n_panel / WRAP_AT))
+    return n_columns, math.ceil(n_panel / n_columns)
 
 
 def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:

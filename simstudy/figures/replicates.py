@@ -14,21 +14,11 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.errors import DesignError, FigureError
-from simstudy.figures import captions
+from simstudy.figures import captions, theme
 from simstudy.figures.agreement import format_mean
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import is_number, need_columns
 from simstudy.figures.panels import by_panel, facets, turned_labels, with_panels, words_in_panels
-from simstudy.figures.theme import (
-    BLUE,
-    INK,
-    OKABE_ITO,
-    VERMILLION,
-    color_scales,
-    colors_by,
-    stroke_scale,
-    theme_study,
-)
 from simstudy.lazy import ggplot, p9, pd, special, stats
 from simstudy.measures.intervals import cautious_binomial_error, critical_value
 from simstudy.measures.sbc import count_ranks, p_value
@@ -40,7 +30,7 @@ GREY = "#999999"
 SHOWN_WORDS = ("Points", "replicates", "the first and the outermost")
 MAX_INTERVALS = 400  # intervals in a panel; more would be thinner than a line
 SHOWN_INTERVALS = ("Drawn", "intervals", "evenly in their order")
-END_COLORS = {"covers": BLUE, "misses": VERMILLION}
+END_COLORS = {"covers": theme.BLUE, "misses": theme.VERMILLION}
 N_POINTS = 200  # points at which the density is evaluated
 N_BINS = 2_000  # values are binned, finer than any bandwidth, before smoothing
 FAR = 40.0  # bandwidths: a bound further away has no effect
@@ -74,9 +64,7 @@ def estimates_plot(
         and largest of all, so that outliers are visible. Means use all replicates. Values that are
         missing or not finite are not drawn; the caption counts them.
     """
-    replicates = replicates.reset_index(drop=True)
-    drawn = drawable(replicates, {"value": estimate}, {"color": method})
-    drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
+    drawn = drawable(replicates, {"value": estimate}, {"color": method}, truth)
     shown = _first_and_outermost(drawn, ["value"])
     levels = drawn["color"]
     names = list(levels.cat.categories)
@@ -87,7 +75,7 @@ def estimates_plot(
         + _means(drawn)
         + p9.scale_x_continuous(breaks=list(range(len(names))), labels=names, expand=(0, 0.2))
         + _colors(drawn, replicates, method)
-        + theme_study()
+        + theme.theme_study()
         + turned_labels(levels, alone=True)
         + facets(drawn, legend=False)
         + p9.labs(
@@ -132,9 +120,7 @@ def errors_plot(
         largest values of either column. Lines use all replicates.
     """
     mapped = {"panel": method, "color": method}
-    replicates = replicates.reset_index(drop=True)
-    drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
-    drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
+    drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped, truth)
     shown = _first_and_outermost(drawn, ["value", "error"])
     roles = [role for role in ("panel", "color") if role in drawn]
     groups = drawn.assign(square=drawn["error"] ** 2).groupby(roles, observed=True)
@@ -146,10 +132,10 @@ def errors_plot(
         + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
         + p9.geom_hline(p9.aes(yintercept="model_se"), spreads, color=GREY, size=1.8)
         + p9.geom_hline(
-            p9.aes(yintercept="spread"), spreads, linetype="dashed", color=INK, size=0.6
+            p9.aes(yintercept="spread"), spreads, linetype="dashed", color=theme.INK, size=0.6
         )
         + _colors(drawn, replicates, method)
-        + theme_study()
+        + theme.theme_study()
         + facets(drawn, legend=False)
         + p9.labs(
             x=format_name(estimate),
@@ -165,15 +151,25 @@ def errors_plot(
 
 
 def drawable(
-    replicates: pd.DataFrame, values: Mapping[str, str], mapped: Mapping[str, str | None]
+    replicates: pd.DataFrame,
+    values: Mapping[str, str],
+    mapped: Mapping[str, str | None],
+    truth: str | float | None,
 ) -> pd.DataFrame:
-    """Rows with finite values, with columns named by their role; `color` is always present."""
-    need_columns(replicates, [*values.values(), *mapped.values()])
+    """Rows with finite values, and columns named by their role, numbered from 0.
+
+    `color` is always present, and `truth`, NaN if unknown.
+    """
+    replicates = replicates.reset_index(drop=True)
+    column = truth if isinstance(truth, str) else None
+    need_columns(replicates, [*values.values(), *mapped.values(), column])
     numbers = pd.DataFrame(
         {role: _numbers(replicates, column) for role, column in values.items()},
         index=replicates.index,
     )
+    true = np.nan if truth is None else truth
     drawn = with_panels(numbers, replicates, mapped)
+    drawn = drawn.assign(truth=true if column is None else _numbers(replicates, column))
     if "color" not in drawn:
         drawn = drawn.assign(color=pd.Categorical([""] * len(drawn)))
     finite = np.isfinite(numbers.to_numpy()).all(axis=1)
@@ -202,14 +198,6 @@ def what_is_shown(
         f"{begins}: {len(subset):,} of {n_rows:,} {what}, {which}." * (len(subset) < n_rows),
         f"Not drawn, missing or not finite: {n_lost:,} of {n_all:,}." * (n_lost > 0),
     ]
-
-
-def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
-    """The truth of each row; NaN if unknown."""
-    if isinstance(truth, str):
-        need_columns(replicates, [truth])
-        return _numbers(replicates, truth)
-    return pd.Series(np.nan if truth is None else float(truth), index=replicates.index)
 
 
 def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
@@ -251,8 +239,8 @@ def _means(rows: pd.DataFrame) -> list[Any]:
     level = p9.aes(x="left", xend="right", y="mean", yend="mean")
     error = p9.aes(x="at", xend="at", y="lower", yend="upper")
     return [
-        p9.geom_segment(level, ends, color=INK, size=0.8, inherit_aes=False),
-        p9.geom_segment(error, ends, color=INK, size=1.6, inherit_aes=False),
+        p9.geom_segment(level, ends, color=theme.INK, size=0.8, inherit_aes=False),
+        p9.geom_segment(error, ends, color=theme.INK, size=1.6, inherit_aes=False),
     ]
 
 
@@ -268,19 +256,19 @@ def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
         return []
     if upright:
         at = p9.aes(xintercept="truth")
-        return [p9.geom_vline(at, lines, linetype="dotted", color=INK, size=0.6)]
+        return [p9.geom_vline(at, lines, linetype="dotted", color=theme.INK, size=0.6)]
     at = p9.aes(yintercept="truth")
-    return [p9.geom_hline(at, lines, linetype="dashed", color=INK, size=0.5)]
+    return [p9.geom_hline(at, lines, linetype="dashed", color=theme.INK, size=0.5)]
 
 
 def _colors(rows: pd.DataFrame, replicates: pd.DataFrame, method: str | None) -> list[Any]:
     """Colours by method without a legend; a single colour if there are too many methods."""
     levels = rows["color"]
     names = [str(name) for name in levels.cat.categories]
-    if len(names) > len(OKABE_ITO):
-        return [p9.scale_color_manual(dict.fromkeys(names, BLUE), limits=names)]
+    if len(names) > len(theme.OKABE_ITO):
+        return [p9.scale_color_manual(dict.fromkeys(names, theme.BLUE), limits=names)]
     is_quantity = method is not None and is_number(replicates[method])
-    return color_scales(levels, method or "method", is_quantity=is_quantity)[:1]
+    return theme.color_scales(levels, method or "method", is_quantity=is_quantity)[:1]
 
 
 def zip_plot(
@@ -327,22 +315,21 @@ def zip_plot(
     mapped = {"panel": method, "rows": rows}
     critical_value(level)
     limits = _limit_columns(std_error, lower, upper)
-    replicates = replicates.reset_index(drop=True)
-    drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
+    drawn = drawable(replicates, {"value": estimate, **limits}, mapped, truth)
     if std_error is not None:
         half = critical_value(level) * drawn["error"]
         drawn = drawn.assign(low=drawn["value"] - half, high=drawn["value"] + half)
-    drawn = _ranked(_less_truth(drawn, truth_of(replicates, truth).loc[drawn.index]))
+    drawn = _ranked(_less_truth(drawn))
     fullest = max(len(of_panel) for _, of_panel in by_panel(drawn))
     shown = drawn[drawn["place"] % -(-fullest // MAX_INTERVALS) == 0]
     return (
         p9.ggplot(shown, p9.aes("low", "centile", xend="high", yend="centile", color="end"))
         + p9.geom_segment(size=0.45, alpha=0.8)
-        + p9.geom_vline(xintercept=0, color=INK, size=0.5)
-        + p9.geom_hline(yintercept=100 * level, linetype="dashed", color=INK, size=0.5)
+        + p9.geom_vline(xintercept=0, color=theme.INK, size=0.5)
+        + p9.geom_hline(yintercept=100 * level, linetype="dashed", color=theme.INK, size=0.5)
         + p9.scale_color_manual(END_COLORS, limits=[*END_COLORS], name="interval")
         + words_in_panels(drawn, _format_coverage, breaks=[0, 25, 50, 75, 100])
-        + theme_study()
+        + theme.theme_study()
         + facets(drawn)
         + p9.labs(
             x=f"{format_name(estimate)} less the truth",
@@ -368,7 +355,7 @@ def _limit_columns(std_error: str | None, lower: str | None, upper: str | None) 
     )
 
 
-def _less_truth(rows: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
+def _less_truth(rows: pd.DataFrame) -> pd.DataFrame:
     """Estimates and limits minus the truth."""
     crossed = rows["low"] > rows["high"]
     if crossed.any():
@@ -377,32 +364,29 @@ def _less_truth(rows: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
             "nothing. Exchange the columns, take negative standard errors out, or return NaN where "
             "a method has no interval."
         )
-    moved = {name: rows[name] - truth for name in ("value", "low", "high")}
+    moved = {name: rows[name] - rows["truth"] for name in ("value", "low", "high")}
     kept: pd.DataFrame = rows.assign(**moved).dropna(subset=["value"])
     return kept
 
 
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rank the intervals of each panel by how far they miss."""
-    covers = (frame["low"] <= 0) & (frame["high"] >= 0)
-    missed = frame.assign(
-        missed=_missed(*(frame[name].to_numpy(float) for name in ("value", "low", "high"))),
-        end=np.where(covers, "covers", "misses"),
-    )
-    parts = [rows.sort_values("missed", kind="stable") for _, rows in by_panel(missed)]
+    """Rank the intervals of each panel by how far they miss.
+
+    It is the distance of 0 from the estimate, in half-widths of the interval on that side.
+    """
+    value, low, high = (frame[name].to_numpy(float) for name in ("value", "low", "high"))
+    half = np.where(value > 0, value - low, high - value)  # on the side of 0
+    with np.errstate(all="ignore"):
+        missed = np.where(value == 0, 0.0, np.abs(value) / half)
+    ends = np.where((low <= 0) & (high >= 0), "covers", "misses")
+    drawn = frame.assign(missed=missed, end=ends)
+    parts = [rows.sort_values("missed", kind="stable") for _, rows in by_panel(drawn)]
     return pd.concat(
         rows.assign(
             place=np.arange(len(rows)), centile=100 * (np.arange(len(rows)) + 0.5) / len(rows)
         )
         for rows in parts
     )
-
-
-def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The distance of 0 from the estimate, in half-widths of the interval on that side."""
-    half = np.where(value > 0, value - low, high - value)
-    with np.errstate(all="ignore"):
-        return np.where(value == 0, 0.0, np.abs(value) / half)
 
 
 def _format_coverage(rows: pd.DataFrame) -> str:
@@ -467,9 +451,9 @@ def density_plot(
             p9.aes(xintercept="value", color="color"), medians, size=0.6, linetype="dotted",
             show_legend=False,
         )
-        + colors_by(values, replicates, color, colors)[:2]
-        + stroke_scale(values["color"], color)
-        + theme_study()
+        + theme.colors_by(values, replicates, color, colors)[:2]
+        + theme.stroke_scale(values["color"], color)
+        + theme.theme_study()
         + facets(values, scales="free")
         + p9.labs(
             x=format_name(x), y="density", caption=captions.caption(bands, "Dotted: medians.")
@@ -530,13 +514,17 @@ def rank_plot(
     place = {"xmin": "left", "xmax": "right"}
     return (
         p9.ggplot(drawn)
-        + p9.geom_rect(p9.aes(**place, ymin=0, ymax="count"), fill=BLUE, color="white", size=0.3)
-        + p9.geom_rect(p9.aes(**place, ymin="lower", ymax="upper"), fill=VERMILLION, alpha=0.35)
+        + p9.geom_rect(
+            p9.aes(**place, ymin=0, ymax="count"), fill=theme.BLUE, color="white", size=0.3
+        )
+        + p9.geom_rect(
+            p9.aes(**place, ymin="lower", ymax="upper"), fill=theme.VERMILLION, alpha=0.35
+        )
         + p9.geom_segment(
-            p9.aes(x="left", xend="right", y="expected", yend="expected"), color=VERMILLION
+            p9.aes(x="left", xend="right", y="expected", yend="expected"), color=theme.VERMILLION
         )
         + words_in_panels(drawn, _panel_text)
-        + theme_study()
+        + theme.theme_study()
         + facets(drawn, legend=False)
         + p9.labs(
             x=f"rank of the truth among {n_draws:,} draws",

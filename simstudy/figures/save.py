@@ -65,12 +65,7 @@ class SavedFigure(NamedTuple):
 
 
 def save_figure(
-    figure: Any,
-    folder: str | Place,
-    name: str,
-    *,
-    dpi: int = 200,
-    pdf: bool = False,
+    figure: Any, folder: str | Place, name: str, *, dpi: int = 200, pdf: bool = False
 ) -> SavedFigure:
     """Write `<name>.png` and `<name>.svg`, byte for byte the same for the same figure.
 
@@ -109,40 +104,36 @@ def save_figure(
 
 def _contents(figure: Any, endings: Iterable[str], dpi: int) -> list[bytes]:
     """The files of a figure, from one layout."""
-
-    def lay_out(drawn: Any) -> None:
-        if drawn is figure:
-            drawn.draw_without_rendering()
-            return
-        fit_texts(drawn)
-        if isinstance(figure, p9.ggplot):
-            move_caption_to_edge(drawn, figure)
-
     with as_printed():
         drawn = drawn_figure(figure, dpi)
-        with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi, lay_out):
+        with dense_marks_as_pixels(drawn), _laid_out(drawn, figure, dpi):
             return [_bytes(drawn, ending, dpi) for ending in endings]
 
 
 @contextmanager
-def _laid_out(figure: Any, dpi: int, lay_out: Callable[[Any], None]) -> Iterator[None]:
+def _laid_out(drawn: Any, figure: Any, dpi: int) -> Iterator[None]:
     """Compute the layout once for all files; otherwise matplotlib draws each file twice.
 
-    The layout engine is restored at the end.
+    The layout engine is restored at the end. Texts are fitted unless the figure is matplotlib's.
     """
-    layout = figure.get_layout_engine()
+    layout = drawn.get_layout_engine()
     if layout is None:
         yield
         return
-    before = figure.dpi
+    before = drawn.dpi
     try:
-        figure.set_dpi(dpi)
-        lay_out(figure)
-        figure.set_layout_engine(None)
+        drawn.set_dpi(dpi)
+        if drawn is figure:
+            drawn.draw_without_rendering()
+        else:
+            fit_texts(drawn)
+        if isinstance(figure, p9.ggplot):
+            move_caption_to_edge(drawn, figure)
+        drawn.set_layout_engine(None)
         yield
     finally:
-        figure.set_dpi(before)
-        figure.set_layout_engine(layout)
+        drawn.set_dpi(before)
+        drawn.set_layout_engine(layout)
 
 
 def _bytes(figure: Any, ending: str, dpi: int) -> bytes:

@@ -34,12 +34,7 @@ OKABE_ITO: Final = (BLUE, VERMILLION, GREEN, PURPLE, SKY, ORANGE, BLACK, OLIVE)
 SHAPES: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 MARKS: Final = dict(zip((*OKABE_ITO, GREY), (*SHAPES, "p"), strict=True))
 # Short dashes and dots have other meanings.
-STROKES: Final = (
-    "solid",
-    "dashdot",
-    (0, (8, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
+STROKES: Final = ("solid", "dashdot", (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 
 INK: Final = "#222222"
 MUTED: Final = "#666666"
@@ -155,11 +150,7 @@ def colors_by(
 
 
 def color_scales(
-    levels: pd.Series,
-    column: str,
-    *,
-    is_quantity: bool,
-    colors: Mapping[str, str] | None = None,
+    levels: pd.Series, column: str, *, is_quantity: bool, colors: Mapping[str, str] | None = None
 ) -> list[Any]:
     """Colour, fill and shape scales for an ordered category, with one shared legend.
 
@@ -227,17 +218,11 @@ def _level_scales(
     if len(set(found)) < len(found):
         found = ["o"] * len(colors)
     title, names = format_name(column), list(colors)
-    n_columns = _key_columns(title, names)
-
-    def key() -> dict[str, Any]:
-        """A separate guide for each scale: a shared one would show one of the scales only."""
-        return {"limits": names, "name": title, "guide": p9.guide_legend(ncol=n_columns)}
-
-    shapes = dict(zip(names, found, strict=True))
-    return [
-        p9.scale_color_manual(values=dict(colors), **key()),
-        p9.scale_fill_manual(values=dict(colors), **key()),
-        p9.scale_shape_manual(values=shapes, **key()),
+    shapes, n_columns = dict(zip(names, found, strict=True)), _key_columns(title, names)
+    scales = p9.scale_color_manual, p9.scale_fill_manual, p9.scale_shape_manual
+    return [  # each with a guide of its own: a shared one would show one of the scales only
+        scale(dict(values), limits=names, name=title, guide=p9.guide_legend(ncol=n_columns))
+        for scale, values in zip(scales, (colors, colors, shapes), strict=True)
     ]
 
 

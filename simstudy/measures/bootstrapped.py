@@ -9,9 +9,10 @@ import numpy as np
 
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import Columns, Sample
+from simstudy.measures.columns import Columns, Keep, Sample
 from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
 from simstudy.provenance.streams import generator
+from simstudy.validation import check_whole
 
 N_BOOT = 1000  # default resamples: the error is then known to 1/sqrt(2000), about 2%
 
@@ -44,7 +45,9 @@ def bootstrapped(
     Raises
     ------
     DesignError
-        If the function names no columns or has no name, or `n_boot` is less than 2.
+        If the function names no columns or has no name.
+    ConfigError
+        If `n_boot` is not a whole number of at least 2.
 
     Notes
     -----
@@ -60,13 +63,15 @@ def bootstrapped(
     Efron (1979), Annals of Statistics 7, 1-26. Koehler, Brown & Haneuse (2009), The American
     Statistician 63, 155-162, for the Monte Carlo error of a simulation study.
     """
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int) or n_boot < 2:
+    check_whole("n_boot", n_boot, least=2, counts="resamples", usual=N_BOOT)
+    label = getattr(function, "__name__", "") if name is None else name
+    if not label.isidentifier():
         raise DesignError(
-            f"n_boot={in_one_line(repr(n_boot))} resamples have no spread, so there is no Monte "
-            f"Carlo error. Give a whole number of at least 2; {N_BOOT} will do."
+            f"bootstrapped: {in_one_line(repr(function))} has no name for the summary. Give it "
+            "one, as in bootstrapped(function, name='skewness')."
         )
     return _Bootstrapped(
-        name=_name_of(function, name),
+        name=label,
         formula=Formula(
             "the study's own function of the columns",
             "standard deviation of the function over resamples of the replicates",
@@ -89,9 +94,7 @@ class _Bootstrapped(Measure):
     def bind(self, context: MeasureContext) -> Measure:
         return replace(self, study=context.study, seed=context.seed)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         """Compute influences: one row of `psi` per resample, scaled so that its SD is the error."""
         data = self.sample(columns, keep=keep)
         shape = self._shape_of_cells(data)
@@ -99,9 +102,9 @@ class _Bootstrapped(Measure):
         n = np.asarray(used.sum(axis=0))
         estimate, draws = np.full(shape, np.nan), np.full((self.n_boot, *shape), np.nan)
         for rows, cells in _alike(used):
-            estimate[cells] = self._of(data, rows, shape)[cells]
+            estimate[cells] = self._called(data, rows)[cells]
             for k, chosen in enumerate(self._resampled(rows)):
-                draws[k, ...][cells] = self._of(data, chosen, shape)[cells]
+                draws[k, ...][cells] = self._called(data, chosen)[cells]
         return Influence(estimate, _scaled(draws, n), n, len(used) - n, n.astype(float))
 
     def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
@@ -116,23 +119,16 @@ class _Bootstrapped(Measure):
         for _ in range(self.n_boot):
             yield rows[rng.integers(len(rows), size=len(rows))]
 
-    def _of(self, data: Sample, rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Apply the function to some rows; refuse a result without the expected shape."""
-        found = self._called(data, rows)
-        if found.shape != shape:
-            raise StudyError(
-                f"{self.name}: the function returned the shape {found.shape}, but {shape} for "
-                "other replicates, so its numbers belong to no cells. Return one for each cell."
-            )
-        return found
-
     def _called(self, data: Sample, rows: np.ndarray) -> np.ndarray:
+        """Apply the function to some rows."""
         whole = data.used.shape
         given = {name: np.broadcast_to(data.columns[name], whole)[rows] for name in self.reads}
         with np.errstate(all="ignore"):
             found = self.function(**given)
         try:
-            return _numbers(found)
+            if found is None:
+                raise TypeError("nothing was returned")
+            return np.asarray(found, dtype=float)
         except (TypeError, ValueError) as error:
             raise StudyError(
                 f"{self.name}: the function returned {in_one_line(repr(found))}, which is not "
@@ -154,13 +150,6 @@ class _Bootstrapped(Measure):
                 "them, without the axis of replicates."
             )
         return found.shape
-
-
-def _numbers(estimate: Any) -> np.ndarray:
-    """The function's return value as an array; None is refused as a missing `return`."""
-    if estimate is None:
-        raise TypeError("nothing was returned")
-    return np.asarray(estimate, dtype=float)
 
 
 def _alike(
@@ -194,13 +183,3 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
             "Give a function whose parameters without a default have the names of columns."
         )
     return columns
-
-
-def _name_of(function: Callable[..., Any], name: str | None) -> str:
-    found = getattr(function, "__name__", "") if name is None else name
-    if not found.isidentifier():
-        raise DesignError(
-            f"bootstrapped: {in_one_line(repr(function))} has no name for the summary. Give it "
-            "one, as in bootstrapped(function, name='skewness')."
-        )
-    return found

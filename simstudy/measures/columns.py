@@ -7,7 +7,7 @@ as a truth) holds for every value of those axes. NaN or a mask marks a failed re
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from simstudy.validation import unmasked
 
 Columns = Mapping[str, np.ndarray]
 Operand = str | float  # the name of a column, or the number itself
+Keep = Bool[np.ndarray, " rep *axes"] | None  # replicates that may be used; None for all
 
 
 class Sample(NamedTuple):
@@ -66,7 +67,7 @@ def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
 def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
     """A column by name, or a number as an array without axes."""
     if isinstance(name_or_number, str):
-        return unmasked(columns[name_or_number], name_or_number).astype(float, copy=False)
+        return np.asarray(columns[name_or_number], dtype=float)
     return np.asarray(name_or_number, dtype=float)
 
 
@@ -123,7 +124,7 @@ def missing(columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
     return failed
 
 
-def sample(columns: Columns, keep: Bool[np.ndarray, " rep *axes"] | None = None) -> Sample:
+def sample(columns: Columns, keep: Keep = None) -> Sample:
     """Align columns and mark the usable replicates: no NaN, and in `keep` unless that is None."""
     aligned = align(columns)
     used = ~missing(aligned)
@@ -206,6 +207,13 @@ def check_none(
     if offending.any():
         value = np.broadcast_to(column, offending.shape)[offending].flat[0]
         raise StudyError(f"{name} (found {value:g}, {int(offending.sum())} in all). {instead}")
+
+
+def check_choice(name: str, value: object, kind: Any) -> None:
+    """Refuse an argument that is none of the values of a `Literal`."""
+    if value not in get_args(kind):
+        choices = " or ".join(map(repr, get_args(kind)))
+        raise DesignError(f"{name}={in_one_line(repr(value))} is not a choice. Use {choices}.")
 
 
 def check_se(columns: Columns, se: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.errors import StudyError
-from simstudy.measures.columns import Columns, align, pick
+from simstudy.measures.columns import Columns, Keep, align, missing, pick
 from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext, inherited
 from simstudy.measures.proportions import flags
 
@@ -68,9 +68,7 @@ class _WithinCondition(Measure):
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(self._restricted(columns))
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         return self.base.influence(self._restricted(columns), keep=keep)
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
@@ -129,18 +127,13 @@ def all_methods(
 
 def _failed(columns: Columns, axis: int) -> Bool[np.ndarray, " rep *axes"]:
     """Mark replicates in which any method failed, with size 1 on the axis of methods."""
-    aligned = align(columns)
-    shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
-    if not 0 <= axis < len(shape) - 1:
+    failed = missing(align(columns))
+    if not 0 <= axis < failed.ndim - 1:
         raise StudyError(
-            f"axis={axis} is not an axis of columns of shape {shape}, so there are no methods to "
-            "hold together. Count axes from 0, without the replicate axis."
+            f"axis={axis} is not an axis of columns of shape {failed.shape}, so there are no "
+            "methods to hold together. Count axes from 0, without the replicate axis."
         )
-    failed = np.zeros((*shape[: axis + 1], 1, *shape[axis + 2 :]), dtype=bool)
-    for column in aligned.values():
-        if column.dtype.kind == "f":
-            failed |= np.isnan(column).any(axis=axis + 1, keepdims=True)
-    return failed
+    return np.asarray(failed.any(axis=axis + 1, keepdims=True))
 
 
 def _drop(column: np.ndarray, failed: Bool[np.ndarray, " rep *axes"], axis: int) -> np.ndarray:

@@ -9,14 +9,13 @@ limits of a ratio, or of a difference from independent replicates, are computed 
 the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError
+from simstudy.errors import StudyError
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns
+from simstudy.measures.columns import Columns, check_choice
 from simstudy.measures.core import Estimates, Influence, Measure, explain, standard_error
 from simstudy.measures.intervals import NOT_NEGATIVE, StudentInterval
 from simstudy.measures.moments import ratio
@@ -55,10 +54,16 @@ def paired(
     Estimates
         The contrast in each cell, with its MCSE and interval; `n_rep` counts pairs.
     """
-    _refuse_scale(scale)
+    check_choice("scale", scale, Scale)
     both = _pairs(measure, first, second)
     left, right = (measure.influence(columns, keep=both) for columns in (first, second))
     slope, weight = _slopes(left.estimate, right.estimate, scale)
+
+    def parts() -> list[np.ndarray]:
+        """The parts of the influences on both sides that may cancel each other."""
+        both = [(slope, left), (slope * weight, right)]
+        return [factor * part for factor, side in both if side.parts for part in side.parts()]
+
     with np.errstate(invalid="ignore"):
         apart = left.psi - weight * right.psi
         estimate = _contrast(left.estimate, right.estimate, scale)
@@ -68,12 +73,16 @@ def paired(
             estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
-            parts=partial(_parts_of_both, left, right, slope, weight),
+            parts=parts,
         )
     mcse = standard_error(joint)
     warning = doubts(joint, mcse, measure.interval, AGREE)
     joint = joint._replace(warning=of_both(of_both(left.warning, right.warning), warning))
-    cautious = _with_one_more(measure, left, right, slope, weight, mcse)
+    events = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
+    with np.errstate(all="ignore"):  # the error with one more discordant pair of each kind
+        more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(events[0], weight * events[1])))
+    # it is that of events, and of others that are the same on both sides by luck
+    cautious = more if measure.interval.is_proportion else np.where(mcse == 0, more, mcse)
     if scale == "difference":
         limits = intervals.student(joint.estimate, cautious, joint.n_independent - 1, level=level)
     else:
@@ -82,14 +91,6 @@ def paired(
     estimates = _report(joint, mcse, _range(measure, scale).within(limits))
     n_outside = _n_outside(measure, first, second, estimates.n_failed.ndim)
     return estimates._replace(n_failed=estimates.n_failed - n_outside)
-
-
-def _parts_of_both(
-    left: Influence, right: Influence, slope: np.ndarray, weight: np.ndarray
-) -> list[np.ndarray]:
-    """The parts of the influences on both sides that may cancel each other."""
-    both = [(slope, left), (slope * weight, right)]
-    return [scale * part for scale, side in both if side.parts for part in side.parts()]
 
 
 def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:
@@ -103,24 +104,6 @@ def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -
 AGREE = (
     "the two agree in all {n:,.0f} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
 )
-
-
-def _with_one_more(
-    measure: Measure,
-    left: Influence,
-    right: Influence,
-    slope: np.ndarray,
-    weight: np.ndarray,
-    mcse: np.ndarray,
-) -> np.ndarray:
-    """The error of a contrast with one more discordant pair of each kind.
-
-    It is that of measures of events, and of any other that is the same on both sides by luck.
-    """
-    each = [(side.interval or measure.interval).one_event(side) for side in (left, right)]
-    with np.errstate(all="ignore"):
-        more = np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
-    return more if measure.interval.is_proportion else np.where(mcse == 0, more, mcse)
 
 
 def _ratio_of_pairs(
@@ -215,7 +198,7 @@ def unpaired(
     Estimates
         The contrast in each cell; `n_rep` and `n_failed` are sums over both.
     """
-    _refuse_scale(scale)
+    check_choice("scale", scale, Scale)
     left, right = (measure.estimate(columns, level=level) for columns in (first, second))
     estimate = _contrast(left.estimate, right.estimate, scale)
     slope, weight = _slopes(left.estimate, right.estimate, scale)
@@ -241,13 +224,11 @@ def take_index(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarr
             f"index {index} is not on axis {axis}, which has {size} values here, so there is "
             "nothing to compare. Count axes from 0, without the replicate axis, and values from 0."
         )
-    return {name: _take(array, axis + 1, index) for name, array in arrays.items()}
-
-
-def _take(array: np.ndarray, axis: int, index: int) -> np.ndarray:
-    if array.ndim <= axis:
-        return array
-    return np.asarray(np.take(array, 0 if array.shape[axis] == 1 else index, axis=axis))
+    at = axis + 1
+    return {
+        name: array.take(0 if array.shape[at] == 1 else index, at) if array.ndim > at else array
+        for name, array in arrays.items()
+    }
 
 
 def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
@@ -264,13 +245,6 @@ def _n_outside(measure: Measure, first: Columns, second: Columns, n_axes: int) -
     """The number of pairs in which a side does not meet the condition of a measure."""
     n = np.asarray((measure.outside(first) | measure.outside(second)).sum(axis=0))
     return n.reshape(n.shape + (1,) * (n_axes - n.ndim))
-
-
-def _refuse_scale(scale: str) -> None:
-    if scale not in ("difference", "ratio"):
-        raise DesignError(
-            f"scale={scale!r} is not a way to compare two estimates. Use 'difference' or 'ratio'."
-        )
 
 
 def _contrast(first: np.ndarray, second: np.ndarray, scale: Scale) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
-from simstudy.measures.columns import Columns, Sample, pick, sample, total
+from simstudy.measures.columns import Columns, Keep, Sample, pick, sample, total
 from simstudy.measures.intervals import StudentInterval
 from simstudy.measures.warnings import doubts, of_both
 
@@ -239,9 +239,7 @@ class Measure(ABC):
     needs_independence: str = field(default="", repr=False)
 
     @abstractmethod
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         """Compute the estimate and the influence of each replicate on it.
 
         Parameters
@@ -342,9 +340,7 @@ class Measure(ABC):
         """
         return self.sample(columns).used
 
-    def sample(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Sample:
+    def sample(self, columns: Columns, *, keep: Keep = None) -> Sample:
         """Align the columns it reads, and find the replicates it can use.
 
         Parameters
@@ -384,18 +380,10 @@ class Measure(ABC):
         limits = interval.limits(influence, mcse, level=level)
         warning = of_both(influence.warning, doubts(influence, mcse, interval))
         mcse = interval.error(influence, mcse)
-        return Estimates(
-            influence.estimate,
-            mcse,
-            *limits,
-            influence.n_rep,
-            influence.n_failed,
-            influence.n_in_condition,
-            reason,
-            variance_reduction(influence.plain, mcse),
-            influence.n_effective,
-            warning,
-        )
+        counts = influence.n_rep, influence.n_failed, influence.n_in_condition
+        found = Estimates(influence.estimate, mcse, *limits, *counts, reason, warning=warning)
+        reduction = variance_reduction(influence.plain, mcse)
+        return found._replace(variance_reduction=reduction, n_effective=influence.n_effective)
 
 
 def inherited(measure: Measure) -> dict[str, Any]:
@@ -405,23 +393,15 @@ def inherited(measure: Measure) -> dict[str, Any]:
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
     """Standard deviation of psi over the root of n; NaN if there are fewer than two trials."""
-    squares = _sum_of_squares(influence)
-    undefined = ~np.isfinite(influence.estimate) | ~np.isfinite(squares)
-    return root_mean(squares, influence.n_rep, influence.trials, undefined, ddof=ddof)
-
-
-def _sum_of_squares(influence: Influence) -> np.ndarray:
-    """Sum of squared influences of used replicates; NaN if one of them has no influence.
-
-    Infinite values have none.
-    """
     psi, lost = influence.psi, np.asarray(False)
     if influence.n_failed.any():
         lost = np.isnan(psi)
         psi = np.where(lost, 0.0, psi)
     with np.errstate(all="ignore"):
         squares = total(psi * psi)
-    return np.where(lost.sum(axis=0) > influence.n_failed, np.nan, squares)
+    of_infinite = lost.sum(axis=0) > influence.n_failed  # used, and without an influence
+    undefined = ~np.isfinite(influence.estimate) | ~np.isfinite(squares) | of_infinite
+    return root_mean(squares, influence.n_rep, influence.trials, undefined, ddof=ddof)
 
 
 def root_mean(
@@ -507,9 +487,7 @@ class _InGroups(Measure):
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         alone = self.base.influence(columns, keep=keep)
         plain = standard_error(alone, ddof=self.ddof) ** 2 if alone.plain is None else alone.plain
         n_lost = np.isnan(alone.psi).sum(axis=0)

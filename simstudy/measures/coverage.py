@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Bool
 from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
+    Keep,
     Operand,
+    check_choice,
     check_none,
     check_se,
     mean_used,
@@ -32,17 +33,9 @@ from simstudy.measures.core import (
     root_mean,
 )
 from simstudy.measures.intervals import Interval, StudentInterval, WilsonInterval
-from simstudy.measures.moments import (
-    NORMAL_IS_INDEPENDENT,
-    Mcse,
-    Means,
-    MomentMeasure,
-    check_mcse_method,
-    only,
-)
+from simstudy.measures.moments import NORMAL_IS_INDEPENDENT, Mcse, Means, MomentMeasure, only
 from simstudy.measures.proportions import (
     against,
-    check_df,
     critical_values,
     own_axis,
     probabilities,
@@ -98,38 +91,20 @@ def coverage(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    if truth is None or not _is_one_interval(lower, upper, estimate, se):
-        raise DesignError(
-            f"coverage(lower={lower!r}, upper={upper!r}, truth={truth!r}, estimate={estimate!r}, "
-            f"se={se!r}) does not name one interval and its truth. Give lower, upper and truth, "
-            "or estimate=, se= and truth=."
-        )
-    true_value = truth
-    if estimate and se:
-        of = _by_se(estimate, se, level, df)
-        formula = Formula("Σ1(|θ̂ᵢ − θ| ≤ quantile · seᵢ)/n", BINOMIAL)
-    else:
-        of = _by_limits(str(lower), str(upper))
-        formula = Formula("Σ1(lowerᵢ ≤ θ ≤ upperᵢ)/n", BINOMIAL)
+    of = _interval_of(name, lower, upper, estimate, se, level, df)
+    if truth is None:
+        raise DesignError(f"{name} has no truth= to look for. Give a column, or a number.")
 
     def covered(columns: Columns) -> np.ndarray:
         low, high = of.limits(columns)
-        true = operand(columns, true_value)
+        true = operand(columns, truth)
         true = true[..., None] if of.axes else true
         return np.asarray((low <= true) & (true <= high))
 
-    reads = names_in(*of.reads, truth)
+    event = "|θ̂ᵢ − θ| ≤ quantile · seᵢ" if se else "lowerᵢ ≤ θ ≤ upperᵢ"
+    formula, reads = Formula(f"Σ1({event})/n", BINOMIAL), names_in(*of.reads, truth)
     made = proportion(name, reads, covered, axes=of.axes, by_cell=True, formula=formula)
-    is_one = bool(estimate and se) and isinstance(level, int | float)
-    return replace(made, nominal=float(level)) if is_one else made  # type: ignore[arg-type]
-
-
-def _is_one_interval(
-    lower: str | None, upper: str | None, estimate: str | None, se: str | None
-) -> bool:
-    """Whether either limits, or an estimate with its standard error, are given."""
-    by_limits, by_se = (lower, upper), (estimate, se)
-    return (all(by_limits) and not any(by_se)) or (all(by_se) and not any(by_limits))
+    return replace(made, nominal=of.nominal)
 
 
 class _Limits(NamedTuple):
@@ -138,28 +113,42 @@ class _Limits(NamedTuple):
     reads: tuple[str, ...]
     limits: Callable[[Columns], Interval]
     axes: dict[str, tuple[float, ...]]
+    nominal: float | None
 
 
-def _by_limits(lower: str, upper: str) -> _Limits:
-    def limits(columns: Columns) -> Interval:
-        width_of(columns, lower, upper)
-        return Interval(columns[lower], columns[upper])
+def _interval_of(
+    name: str,
+    lower: str | None,
+    upper: str | None,
+    estimate: str | None,
+    se: str | None,
+    level: float | Sequence[float],
+    df: Operand | None,
+) -> _Limits:
+    """Limits by their columns, or by an estimate and its standard error."""
+    if lower and upper and not (estimate or se):
 
-    return _Limits(names_in(lower, upper), limits, {})
+        def given(columns: Columns) -> Interval:
+            width_of(columns, lower, upper)
+            return Interval(columns[lower], columns[upper])
 
-
-def _by_se(estimate: str, se: str, level: float | Sequence[float], df: Operand | None) -> _Limits:
-    """Estimate plus and minus a quantile times its standard error."""
+        return _Limits(names_in(lower, upper), given, {}, None)
+    if not (estimate and se) or lower or upper:
+        raise DesignError(
+            f"{name}: lower={lower!r}, upper={upper!r}, se={se!r} do not name one interval. Give "
+            "lower and upper, or an estimate and se=."
+        )
     levels = probabilities(level, name="level", use="0.95")
-    check_df(df)
 
-    def limits(columns: Columns) -> Interval:
+    def around(columns: Columns) -> Interval:
         check_se(columns, se)
         center = against(columns[estimate], levels)
         half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return Interval(np.asarray(center - half), np.asarray(center + half))
 
-    return _Limits(names_in(estimate, se, df=df), limits, own_axis("level", levels))
+    axes = own_axis("level", levels)
+    nominal = None if axes else float(levels)
+    return _Limits(names_in(estimate, se, df=df), around, axes, nominal)
 
 
 def tail_miss(
@@ -190,11 +179,7 @@ def tail_miss(
     DesignError
         If `side` is neither "below" nor "above".
     """
-    if side not in ("below", "above"):
-        raise DesignError(
-            f"side={side!r} is not a side on which an interval can miss. Use 'below' for intervals "
-            "below the truth, or 'above'."
-        )
+    check_choice("side", side, Side)
     column = upper if side == "below" else lower
 
     def missed(columns: Columns) -> np.ndarray:
@@ -279,14 +264,13 @@ def interval_score(
         size = np.abs(columns[lower]) + np.abs(columns[upper])
         return size + 2 / (1 - level) * missed * (size + np.abs(true)), missed
 
-    reads = names_in(lower, upper, truth)
     return _IntervalScore(
         level=level,
         name=name,
         formula=Formula(
             "Σ(widthᵢ + 2/(1 − level) · distance by which it misses θ)/n", "sd of the summands/√n"
         ),
-        reads=reads,
+        reads=names_in(lower, upper, truth),
         terms=score,
         sizes=sizes,
         value=only,
@@ -397,13 +381,8 @@ def bias_eliminated_coverage(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    check_mcse_method(mcse)
-    if not _is_one_interval(lower, upper, estimate if se else None, se):
-        raise DesignError(
-            f"{name}: lower={lower!r}, upper={upper!r}, se={se!r} do not name one interval. Give "
-            "lower and upper, or se=."
-        )
-    of = _by_limits(str(lower), str(upper)) if se is None else _by_se(estimate, se, level, df)
+    check_choice("mcse", mcse, Mcse)
+    of = _interval_of(name, lower, upper, estimate if se else None, se, level, df)
     return _BiasEliminatedCoverage(
         name=name,
         formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", BINOMIAL if mcse == "normal" else INFLUENCE),
@@ -433,9 +412,7 @@ class _BiasEliminatedCoverage(Measure):
         mcse = root_mean(n * share * (1 - share), n, n, ~np.isfinite(share), ddof=0)
         return self.report(found, mcse, level=level)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         data = self.sample(columns, keep=keep)
         lower, upper = self.limits(data.columns)
         x, used, n = (self._widen(part) for part in (data.columns[self.center], data.used, data.n))

@@ -11,25 +11,19 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, UndefinedError, nearest
 from simstudy.measures.columns import (
     RELATIVE_ROUNDING,
     Columns,
+    Keep,
     Operand,
+    check_choice,
     check_se,
     names_in,
     operand,
     total,
 )
-from simstudy.measures.core import (
-    INFLUENCE,
-    NORMAL,
-    Estimates,
-    Formula,
-    Influence,
-    MeasureContext,
-)
+from simstudy.measures.core import INFLUENCE, NORMAL, Estimates, Formula, Influence, MeasureContext
 from simstudy.measures.intervals import END, NOT_NEGATIVE, ScaledInterval, StudentInterval
 from simstudy.measures.moments import (
     Mcse,
@@ -37,7 +31,6 @@ from simstudy.measures.moments import (
     MomentMeasure,
     NormalMcse,
     centred,
-    check_mcse_method,
     only,
     ratio,
     share,
@@ -158,15 +151,9 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    errors = _mean_of_error(
-        name,
-        Formula("Σ(θ̂ᵢ − θ)²/n", "sd((θ̂ᵢ − θ)²)/√n"),
-        estimate,
-        truth,
-        _square,
-        _slope_of_square,
-    )
-    return replace(errors, interval=NOT_NEGATIVE)
+    formula = Formula("Σ(θ̂ᵢ − θ)²/n", "sd((θ̂ᵢ − θ)²)/√n")
+    squares = _mean_of_error(name, formula, estimate, truth, _square, _slope_of_square)
+    return replace(squares, interval=NOT_NEGATIVE)
 
 
 def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
@@ -186,15 +173,9 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
     MomentMeasure
         A measure in the units of the estimates.
     """
-    errors = _mean_of_error(
-        name,
-        Formula("Σ|θ̂ᵢ − θ|/n", "sd(|θ̂ᵢ − θ|)/√n"),
-        estimate,
-        truth,
-        lambda error, _: np.abs(error),
-        _unit_slope,
-    )
-    return replace(errors, interval=NOT_NEGATIVE)
+    formula = Formula("Σ|θ̂ᵢ − θ|/n", "sd(|θ̂ᵢ − θ|)/√n")
+    sizes = _mean_of_error(name, formula, estimate, truth, lambda error, _: abs(error), _unit_slope)
+    return replace(sizes, interval=NOT_NEGATIVE)
 
 
 def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:
@@ -291,10 +272,7 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
 
 
 def empirical_se(
-    estimate: str,
-    *,
-    name: str = "empirical_se",
-    mcse: Mcse = "influence",
+    estimate: str, *, name: str = "empirical_se", mcse: Mcse = "influence"
 ) -> MomentMeasure:
     """Standard deviation of the estimates over replicates.
 
@@ -323,22 +301,17 @@ def empirical_se(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
+    error = NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)"
     return replace(
         variance(estimate, name=name),
-        formula=Formula(
-            "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
-            NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
-        ),
+        formula=Formula("√(Σ(θ̂ᵢ − θ̄)²/(n − 1))", error),
         value=_spread,
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
 
 def standardised_bias(
-    estimate: str,
-    truth: Operand,
-    *,
-    name: str = "standardised_bias",
+    estimate: str, truth: Operand, *, name: str = "standardised_bias"
 ) -> MomentMeasure:
     """Bias over the empirical SE, without a unit; NaN if the estimates have no spread.
 
@@ -408,11 +381,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
 
 
 def relative_error_model_se(
-    estimate: str,
-    se: str,
-    *,
-    name: str = "relative_error_model_se",
-    mcse: Mcse = "influence",
+    estimate: str, se: str, *, name: str = "relative_error_model_se", mcse: Mcse = "influence"
 ) -> MomentMeasure:
     """Model SE over empirical SE, less one: a proportion, negative if SEs are too small.
 
@@ -440,12 +409,11 @@ def relative_error_model_se(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
+    error = NORMAL if mcse == "normal" else INFLUENCE
     return MomentMeasure(
         by_cell=True,
         name=name,
-        formula=Formula(
-            "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
-        ),
+        formula=Formula("model SE / empirical SE, less 1", error),
         interval=StudentInterval(low=-1.0),
         min_rep=3,
         reads=(estimate, se),
@@ -474,11 +442,10 @@ def _mean_of_error(
         error = np.abs(columns[estimate] - true) + RELATIVE_ROUNDING * size
         return (slope(error, true) * size,)
 
-    reads = names_in(estimate, truth)
     return MomentMeasure(
         name=name,
         formula=formula,
-        reads=reads,
+        reads=names_in(estimate, truth),
         terms=terms,
         sizes=sizes,
         value=only,
@@ -537,7 +504,7 @@ def _squared_se(columns: Columns, se: str) -> np.ndarray:
 
 
 def _normal(mcse: Mcse, normal: NormalMcse) -> NormalMcse | None:
-    check_mcse_method(mcse)
+    check_choice("mcse", mcse, Mcse)
     return normal if mcse == "normal" else None
 
 
@@ -609,9 +576,7 @@ class _Correlation(MomentMeasure):
     The number is n times 4 p (1 - p), from the kurtosis.
     """
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         found = super().influence(columns, keep=keep)
         if not (np.abs(found.estimate) > 1 - END).any():
             return found
@@ -675,13 +640,10 @@ def relative_precision(
     the delta method the influence of a replicate on the gain is W/V (d^2/W - e^2/V), so the error
     that two methods share cancels.
     """
-    other = f"reference {estimate}"
+    other, error = f"reference {estimate}", NORMAL if mcse == "normal" else INFLUENCE
     return _RelativePrecision(
         name=name,
-        formula=Formula(
-            "variance of the reference's θ̂ᵢ / variance of the method's, less 1",
-            NORMAL if mcse == "normal" else INFLUENCE,
-        ),
+        formula=Formula("variance of the reference's θ̂ᵢ / variance of the method's, less 1", error),
         interval=StudentInterval(low=-1.0),
         min_rep=3,
         reads=(estimate,),
@@ -732,17 +694,12 @@ def _beside_reference(columns: Columns, *, axis: int | str, reference: int | str
             f"axis={axis!r} and reference={reference!r} are names, but columns alone have no "
             "names of axes. Declare the measure in a study, or use indices from 0."
         )
-    if not 0 <= axis < column.ndim - 1:
+    if not (0 <= axis < column.ndim - 1 and 0 <= reference < column.shape[axis + 1]):
         raise StudyError(
-            f"axis={axis} is not an axis of columns of shape {column.shape}, so relative_precision "
-            "has no methods to compare. Name methods in the study's axes or as its methods=..., "
-            "and count axes from 0, without the replicate axis."
-        )
-    size = column.shape[axis + 1]
-    if not 0 <= reference < size:
-        raise StudyError(
-            f"method {reference} is not on axis {axis}, which has {size} values, so there is "
-            f"nothing to compare with. Use an index from 0 to {size - 1}."
+            f"reference={reference} on axis={axis} is no method in a column of shape "
+            f"{column.shape}, so relative_precision has nothing to compare with. Name methods in "
+            "the study's axes or as its methods=..., and count from 0: axes without the replicate "
+            "axis, and methods."
         )
     return {name: column, f"reference {name}": np.take(column, [reference], axis=axis + 1)}
 

@@ -108,7 +108,8 @@ def of_ratio(
     Donner & Zou (2012), Statistical Methods in Medical Research 21, 347-359. Fieller (1954),
     J. R. Statist. Soc. B 16, 175-185.
     """
-    above, below = _positive(first, of_first), _positive(second, of_second)
+    above = _turned(of_first, np.asarray(first) < 0)
+    below = _turned(of_second, np.asarray(second) < 0)
     with np.errstate(all="ignore"):
         is_negative = np.sign(first) * np.sign(second) < 0
         signed = np.where(is_negative, -1, 1) * correlation
@@ -116,11 +117,6 @@ def of_ratio(
     limits = _turned(Interval(lower, upper), is_negative)
     known = ~np.isnan(np.asarray(first, float)) & (np.abs(second) > 0)
     return Interval(*(np.where(known, limit, np.nan) for limit in limits))
-
-
-def _positive(value: Any, limits: Interval) -> Interval:
-    """Limits of the absolute value."""
-    return _turned(limits, np.asarray(value) < 0)
 
 
 def _turned(limits: Interval, where: np.ndarray) -> Interval:
@@ -197,7 +193,12 @@ def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf
     Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
     """
     proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
-    _refuse_no_share(proportion)
+    outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
+    if outside.any():
+        raise DesignError(
+            f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
+            "interval. Give successes over trials, from 0 to 1."
+        )
     z2 = np.asarray(critical_value(level) ** 2)
     if np.isfinite(df).any():
         z2 = np.asarray(special.stdtrit(np.maximum(df, 1), (1 + level) / 2)) ** 2
@@ -209,16 +210,6 @@ def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf
     upper = np.where(proportion == 1, 1.0, center + half_width)
     known = trials > 0
     return Interval(np.where(known, lower, np.nan), np.where(known, upper, np.nan))
-
-
-def _refuse_no_share(proportion: np.ndarray) -> None:
-    """Refuse values outside [0, 1], up to rounding."""
-    outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
-    if outside.any():
-        raise DesignError(
-            f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
-            "interval. Give successes over trials, from 0 to 1."
-        )
 
 
 # ---------------------------------------------------------------- kinds

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simstudy.array_types import Bool
-from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import (
     Columns,
+    Keep,
     Sample,
     align,
     mean_used,
@@ -110,10 +109,6 @@ def share(means: Means, _n: np.ndarray) -> np.ndarray:
     return np.asarray(ratio(means[0], means[1]))
 
 
-def _all_replicates(_means: Means, n: np.ndarray) -> np.ndarray:
-    return n
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentMeasure(Measure):
     """A measure that is a smooth function of means of per-replicate terms.
@@ -148,7 +143,7 @@ class MomentMeasure(Measure):
 
     terms: Terms = field(repr=False)
     value: Value = field(repr=False)
-    trials: Value = field(default=_all_replicates, repr=False)
+    trials: Value = field(default=lambda _means, n: n, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
     sizes: Terms | None = field(default=None, repr=False)
     doubted: tuple[int, ...] = field(default=(), repr=False)
@@ -159,17 +154,13 @@ class MomentMeasure(Measure):
         if self.normal_mcse is not None:
             object.__setattr__(self, "needs_independence", NORMAL_IS_INDEPENDENT)
 
-    def sample(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Sample:
+    def sample(self, columns: Columns, *, keep: Keep = None) -> Sample:
         picked: Columns = pick(columns, self.reads, measure=self.name)
         if self.derive is not None:
             picked = self.derive(align(picked))
         return sample(picked, keep)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         data = self.sample(columns, keep=keep)
         used, n = self._widen(data)
         given, terms, means = self._terms_and_means(data, used)
@@ -209,7 +200,11 @@ class MomentMeasure(Measure):
         self, data: Sample, used: np.ndarray
     ) -> tuple[Columns, tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
         """The columns with centred ones, the terms, and their means in each cell."""
-        given = self._with_centred(data)
+        centred_ones = {
+            centred(name): data.columns[name] - _mean_twice(data.columns[name], data)
+            for name in self.centred_columns
+        }
+        given = {**data.columns, **centred_ones}
         terms = self._arrays(self.terms, given)
         means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
         return given, terms, means
@@ -279,13 +274,6 @@ class MomentMeasure(Measure):
         each = zip(weights, sizes, terms, means, strict=True)
         return np.asarray(sum(w * (size + np.abs(t) + np.abs(mean)) for w, size, t, mean in each))
 
-    def _with_centred(self, data: Sample) -> Columns:
-        extra = {
-            centred(name): data.columns[name] - _mean_twice(data.columns[name], data)
-            for name in self.centred_columns
-        }
-        return {**data.columns, **extra}
-
     def _arrays(self, terms: Terms, columns: Columns) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
             return tuple(np.asarray(term, float) for term in terms(columns))
@@ -308,13 +296,3 @@ def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:
 
 
 Mcse = Literal["influence", "normal"]
-
-
-def check_mcse_method(mcse: str) -> None:
-    """Refuse any value but "influence" and "normal"."""
-    if mcse not in ("influence", "normal"):
-        raise DesignError(
-            f"mcse={in_one_line(repr(mcse))} is not a way to compute a Monte Carlo error. Use "
-            "'influence', which assumes no distribution, or 'normal' for the formulas of Morris "
-            "et al. (2019)."
-        )

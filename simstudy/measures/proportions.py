@@ -77,39 +77,34 @@ def proportion(
     )
     if given is None:
         return among_all
+
+    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        condition = flags(columns, given)
+        condition = condition.reshape(condition.shape + (1,) * len(axes))
+        return event(columns) * condition, condition
+
+    if formula.mcse == BINOMIAL:
+        formula = Formula(f"{formula.estimate}, in the condition", WITHIN)
     return replace(
         among_all,
-        formula=_within(formula),
+        formula=formula,
         reads=tuple(dict.fromkeys((*reads, given))),
-        terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
+        terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
         undefined=f"no replicate has {given}",
     )
 
 
-def _within(formula: Formula) -> Formula:
-    """The formulas of a share within a condition."""
-    if formula.mcse != BINOMIAL:
-        return formula
-    return Formula(f"{formula.estimate}, in the condition", WITHIN)
+def flag_share(
+    name: str, formula: Formula, flag: str, given: str | None, *, true: bool = True
+) -> MomentMeasure:
+    """Share of replicates in which a column is true, or false, among all or in a condition."""
 
+    def event(columns: Columns) -> np.ndarray:
+        return flags(columns, flag) if true else 1 - flags(columns, flag)
 
-def _both(event: np.ndarray, condition: np.ndarray, *, own: int) -> tuple[np.ndarray, np.ndarray]:
-    condition = condition.reshape(condition.shape + (1,) * own)
-    return event * condition, condition
-
-
-def flag_share(name: str, formula: Formula, flag: str, *, given: str | None) -> MomentMeasure:
-    """Share of replicates in which a column is true, among all or those in a condition."""
-    return proportion(
-        name,
-        names_in(flag),
-        lambda columns: flags(columns, flag),
-        given=given,
-        by_cell=True,
-        formula=formula,
-    )
+    return proportion(name, names_in(flag), event, given=given, by_cell=True, formula=formula)
 
 
 def flags(columns: Columns, name: str) -> np.ndarray:
@@ -166,23 +161,13 @@ def critical_values(columns: Columns, probability: np.ndarray, df: Operand | Non
     if df is None:
         return np.asarray(special.ndtri(probability))
     degrees = operand(columns, df)
-    _refuse_no_df(degrees)
-    return np.asarray(special.stdtrit(against(degrees, probability), probability))
-
-
-def check_df(df: Operand | None) -> None:
-    """Refuse degrees of freedom that Student's t does not have."""
-    if df is not None and not isinstance(df, str):
-        _refuse_no_df(np.asarray(df, dtype=float))
-
-
-def _refuse_no_df(df: np.ndarray) -> None:
     check_none(
-        lambda degrees: degrees <= 0,
-        df,
+        lambda values: values <= 0,
+        degrees,
         name="df holds degrees of freedom that are not positive, for which there is no Student's t",
         instead="Give positive ones, and NaN where a replicate has none.",
     )
+    return np.asarray(special.stdtrit(against(degrees, probability), probability))
 
 
 # ---------------------------------------------------------------- tests
@@ -237,7 +222,7 @@ def rejection_rate(
         If none or several of the three forms are used.
     """
     if reject and not (p_value or estimate or se):
-        return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
+        return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given)
     alphas = probabilities(alpha, name="alpha", use="0.05")
     if p_value and not (reject or estimate or se):
         reads, formula = names_in(p_value), "Σ1(pᵢ ≤ α)/n"
@@ -285,7 +270,6 @@ def _wald_rejects(
 
     If the standard error is 0, every estimate other than the null rejects.
     """
-    check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
         check_se(columns, se)
@@ -387,18 +371,8 @@ def non_rejection_rate(
     MomentMeasure
         A measure of a proportion, with Wilson's interval.
     """
-
-    def kept(columns: Columns) -> np.ndarray:
-        return 1 - flags(columns, reject)
-
-    return proportion(
-        name,
-        names_in(reject),
-        kept,
-        given=given,
-        by_cell=True,
-        formula=Formula("Σ1(does not reject)/n", BINOMIAL),
-    )
+    formula = Formula("Σ1(does not reject)/n", BINOMIAL)
+    return flag_share(name, formula, reject, given, true=False)
 
 
 def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
@@ -419,7 +393,7 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
     MomentMeasure
         A measure of a proportion, with Wilson's interval; NaN if no replicate has an effect.
     """
-    return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, given=effect)
+    return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, effect)
 
 
 def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy.array_types import Bool
 from simstudy.lazy import special
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, Operand, Sample, names_in, operand, total
+from simstudy.measures.columns import Columns, Keep, Operand, Sample, names_in, operand, total
 from simstudy.measures.core import Estimates, Formula, Influence, Measure
 from simstudy.measures.proportions import probabilities
 from simstudy.measures.warnings import ALL_ALIKE, alike_texts
@@ -109,9 +108,7 @@ class _Quantile(Measure):
     p: float
     truth: Operand | None = None
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         data = self.sample(columns, keep=keep)
         x = self._values(data)
         ordered, n = np.sort(x, axis=0), data.n
@@ -137,7 +134,9 @@ class _Quantile(Measure):
         below = np.where(known & ((1 - self.p) ** data.n > 1 - level), -np.inf, below)
         above = np.where(known & (self.p**data.n > 1 - level), np.inf, above)
         alike = (report.mcse == 0) & (above > below)  # values about the quantile are equal
-        mcse = np.where(alike, _error_of(below, above, level), report.mcse)
+        with np.errstate(invalid="ignore"):  # the error that gives an interval this wide
+            error = (above - below) / (2 * intervals.critical_value(level))
+        mcse = np.where(alike, np.where(np.isfinite(error), error, np.nan), report.mcse)
         reason = np.where(np.isnan(mcse) & alike, BEYOND, report.reason)
         with np.errstate(invalid="ignore"):
             n_other = ((x != report.estimate) & ~np.isnan(x)).sum(axis=0)
@@ -151,13 +150,6 @@ class _Quantile(Measure):
         if self.truth is not None:
             x = x - operand(data.columns, self.truth)
         return np.where(data.used, x, np.nan)
-
-
-def _error_of(lower: np.ndarray, upper: np.ndarray, level: float) -> np.ndarray:
-    """The standard error that gives an interval this wide; NaN if a limit is infinite."""
-    with np.errstate(invalid="ignore"):
-        error = (upper - lower) / (2 * intervals.critical_value(level))
-    return np.where(np.isfinite(error), error, np.nan)
 
 
 def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:

@@ -5,15 +5,15 @@ the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and oth
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
-from simstudy.array_types import Bool, Float, Int
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.array_types import Float, Int
+from simstudy.errors import StudyError
 from simstudy.lazy import stats
-from simstudy.measures.columns import Columns, check_none
+from simstudy.measures.columns import Columns, Keep, check_none
 from simstudy.measures.core import Estimates, Formula, Influence, Measure
+from simstudy.validation import check_whole
 
 MAX_BINS = 20  # more would find less of what a wrong prior or likelihood does to ranks
 PER_BIN = 10  # replicates for each bin, so that at least five are expected in each
@@ -41,7 +41,7 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
 
     Raises
     ------
-    DesignError
+    ConfigError
         If `n_draws` is not a whole number of at least 1.
 
     Notes
@@ -59,10 +59,7 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
     Cook, Gelman and Rubin (2006), J. Comput. Graph. Stat. 15, 675-692. Talts and others (2018),
     arXiv 1804.06788. Cochran (1954), Biometrics 10, 417-451, for five in each bin.
     """
-    if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
-        raise DesignError(
-            f"n_draws={in_one_line(repr(n_draws))} is not a number of draws. Give 1 or more."
-        )
+    check_whole("n_draws", n_draws, least=1, counts="draws of a replicate")
     return _RankUniformity(
         name=name,
         formula=Formula("chi-square p-value of uniform ranks", "none: it is not an estimate"),
@@ -87,9 +84,7 @@ class _RankUniformity(Measure):
         reason = np.where(np.isnan(found), few, NO_ERROR).astype(object)
         return Estimates(found, nothing, nothing, nothing, data.n, data.n_failed, data.n, reason)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         del columns, keep
         raise StudyError(
             f"{self.name} is a p-value, so two of them have no difference with a Monte Carlo "

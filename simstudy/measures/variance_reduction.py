@@ -5,8 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simstudy.array_types import Bool
-from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import Columns, check_none, mean_used, names_in, without_rounding
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures.columns import (
+    Columns,
+    Keep,
+    check_none,
+    mean_used,
+    names_in,
+    without_rounding,
+)
 from simstudy.measures.core import (
     INFLUENCE,
     Formula,
@@ -115,13 +122,17 @@ class _Weighted(Measure):
     column: str
     weight: str
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         data = self.sample(columns, keep=keep)
         is_share, used, n = self.interval.is_proportion, data.used, data.n
         y = flags(data.columns, self.column) if is_share else data.columns[self.column]
-        w = _weights(data.columns, self.weight)
+        check_none(
+            lambda values: values < 0,
+            data.columns[self.weight],
+            name=f"column {self.weight!r} has negative weights, which likelihood ratios cannot be",
+            instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
+        )
+        w = np.asarray(data.columns[self.weight], float)
 
         def average(values: np.ndarray) -> np.ndarray:
             return mean_used(values, used, complete=data.complete)
@@ -180,16 +191,6 @@ class _Weighted(Measure):
         return "; ".join(lines)
 
 
-def _weights(columns: Columns, name: str) -> np.ndarray:
-    check_none(
-        lambda values: values < 0,
-        columns[name],
-        name=f"column {name!r} has negative weights, which likelihood ratios cannot be",
-        instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
-    )
-    return np.asarray(columns[name], float)
-
-
 # ---------------------------------------------------------------- conditional expectations
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
     """A measure of conditional expectations, checked against the measure of the raw column.
@@ -232,8 +233,13 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     ----------
     Blackwell (1947), Annals of Mathematical Statistics 18, 105-110.
     """
-    for given in (measure, raw):
-        _refuse_no_influence(given)
+    for each in (measure, raw):
+        if each.needs_independence:
+            raise DesignError(
+                f"conditional: {each.name} has no error by the influence of each replicate, so it "
+                "cannot be compared with another measure. Give measures of means, quantiles or "
+                "shares, without mcse='normal'."
+            )
     if tuple(measure.axes) != tuple(raw.axes):
         raise DesignError(
             f"conditional({measure.name!r}, raw={raw.name!r}): the axes {list(measure.axes)} "
@@ -255,16 +261,6 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     return _Conditional(**inherited(measure) | own, smooth=measure, raw=raw)
 
 
-def _refuse_no_influence(value: object) -> None:
-    if not isinstance(value, Measure) or value.needs_independence:
-        label = value.name if isinstance(value, Measure) else in_one_line(repr(value))
-        raise DesignError(
-            f"conditional: {label} has no error by the influence of each replicate, so it cannot "
-            "be compared with another measure. Give measures of means, quantiles or shares, "
-            "without mcse='normal'."
-        )
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Conditional(Measure):
     smooth: Measure
@@ -284,9 +280,7 @@ class _Conditional(Measure):
             )
         return np.asarray(used & also)
 
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
+    def influence(self, columns: Columns, *, keep: Keep = None) -> Influence:
         both = self.used(columns) if keep is None else self.used(columns) & keep
         smooth, raw = (each.influence(columns, keep=both) for each in (self.smooth, self.raw))
         plain = standard_error(raw, ddof=self.raw.ddof) ** 2

@@ -46,17 +46,14 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
     """Draw blocks in a given order, each by scenario and block index."""
     plan = study.plan(seed).work_units
     keys = list(plan.keys)
-    columns = {}
+    drawn = {}
     with single_threaded():
-        for place, block in places:
-            scenario = plan.keys[keys[place]]
-            columns[keys[place], block] = draw_columns(plan, scenario, block)
+        for key, block in ((keys[place], block) for place, block in places):
+            columns = draw_columns(plan, plan.keys[key], block)
             if limit_new_pools():  # a library that was loaded has used several threads
-                columns[keys[place], block] = draw_columns(plan, scenario, block)
-    return {
-        address: {name: column for name, column in found.items() if name != ERROR}
-        for address, found in columns.items()
-    }
+                columns = draw_columns(plan, plan.keys[key], block)
+            drawn[key, block] = {name: column for name, column in columns.items() if name != ERROR}
+    return drawn
 
 
 def draw_elsewhere(root: Path, experiment: str) -> dict[str, np.ndarray]:

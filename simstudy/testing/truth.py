@@ -7,7 +7,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.lazy import stats
-from simstudy.measures import Estimates, Influence, Measure
+from simstudy.measures import Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.study import Study
 
@@ -65,7 +65,9 @@ def _compared(
     chances = _chance_of_proportion if measure.interval.is_proportion else _chance_of_mean
     n_rep = estimates.n_rep
     if estimates.variance_reduction is not None:  # n_rep is not the number of trials
-        chances, n_rep = _chance_of_mean, np.ceil(_independent_values(estimates, influence))
+        n = influence.n_independent  # replicates, groups or effective weights
+        n = n if estimates.n_effective is None else np.minimum(n, estimates.n_effective)
+        chances, n_rep = _chance_of_mean, np.ceil(n)
     cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
         p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
@@ -99,9 +101,3 @@ def _chance_of_mean(
     if not mcse:
         return float(max(0.0, 1 - away) ** n_rep)
     return 2 * float(stats.t.sf(away / mcse, n_rep - 1))
-
-
-def _independent_values(estimates: Estimates, influence: Influence) -> np.ndarray:
-    """The number of independent values behind an error: replicates, groups or effective weights."""
-    n = influence.n_independent
-    return n if estimates.n_effective is None else np.minimum(n, estimates.n_effective)

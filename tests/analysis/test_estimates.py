@@ -11,14 +11,7 @@ from simstudy.analysis import estimates
 from simstudy.analysis.estimates import CellEstimates, side_by_side
 from simstudy.design import grid
 from simstudy.errors import StudyError
-from simstudy.measures import (
-    MomentMeasure,
-    bias,
-    mean,
-    model_se,
-    rejection_rate,
-    relative_bias,
-)
+from simstudy.measures import MomentMeasure, bias, mean, model_se, rejection_rate, relative_bias
 from simstudy.measures.moments import only
 from simstudy.store import blocks
 from simstudy.study import Rules, Study
@@ -93,7 +86,6 @@ def shifted(measures, shifts):
 
 
 def test_a_users_own_measure_sees_one_scenario_at_a_time():
-
     seen = []
 
     def terms(columns):

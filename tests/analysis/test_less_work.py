@@ -24,18 +24,16 @@ from simstudy.testing.truth import comparisons
 from tests.support import FALSE_ALARM, INLINE, ROOT, critical_z
 
 PLAIN = power("reject")
-MEASURES = [
-    PLAIN,
-    conditional(mean("p_reject"), raw=PLAIN, name="by_chance"),
-]
+MEASURES = [PLAIN, conditional(mean("p_reject"), raw=PLAIN, name="by_chance")]
 
 
 def study(size=4, *, measures=None, k=0.5, **settings):
     trial = {"draws": "stratified"} if size > 1 else {}
     scenarios = grid(TwoStageInGroups, k=k, n1=100, n2=[50, 200], group_size=size, **trial)
     settings = {"block_size": 100, "n_rep": 200} | settings
-    measures = measures or (MEASURES if size == 1 else [PLAIN, MEASURES[-1]])
-    return Study("less_work", scenarios, measures, rules=Rules(group_size=size), **settings)
+    return Study(
+        "less_work", scenarios, measures or MEASURES, rules=Rules(group_size=size), **settings
+    )
 
 
 def test_the_columns_are_there_where_a_measure_has_them(tmp_path):

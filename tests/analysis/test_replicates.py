@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simstudy.analysis import replicates
+from simstudy.engine.block import Address
 from simstudy.engine.methods import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean, power
@@ -236,8 +237,6 @@ def test_a_derived_column_that_a_column_of_a_vector_reads_is_stored_as_well():
 
 def test_replaying_shows_the_vector_although_it_is_not_stored():
     lean = study([PValues(3)], store_vectors=())
-    from simstudy.engine.block import Address
-
     (key,) = lean.plan(1).keys
     found = lean.replay(Address(key, 13))
     np.testing.assert_array_equal(found["p_value"], drawn(PValues(3), 20)[13])
@@ -320,9 +319,6 @@ def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     assert columns["p_value"].shape == (10, 2, 4)
     np.testing.assert_array_equal(columns["largest"], columns["p_value"].max(axis=-1))
     assert both.summary["method"].tolist() == ["whole", "slow"]
-
-
-# ---------------------------------------------------------------- what is drawn again
 
 
 def test_flags_and_labels_may_be_derived_where_some_blocks_failed():

@@ -58,19 +58,12 @@ def test_a_column_whose_name_rows_have_anyway_is_refused(name, table):
 
 
 def test_names_of_factors_are_names():
-    assert factor_names(["n.obs", "data gen"]) == {"n.obs": "n_obs", "data gen": "data_gen"}
-    assert factor_names(["lambda", "\N{MICRO SIGN}"]) == {
-        "lambda": "lambda_",
-        "\N{MICRO SIGN}": "μ",
-    }
-    with pytest.raises(
-        ConfigError, match=r"'n obs' is not a valid name of a factor, or is already taken"
-    ):
-        factor_names(["n.obs", "n obs"])
-    with pytest.raises(ConfigError, match=r"'estimate' is not a valid name of a factor, or"):
-        factor_names(["estimate"])
-    with pytest.raises(ConfigError, match=r"'1' is not a valid name of a factor"):
-        factor_names(["1"])
+    named = {"n.obs": "n_obs", "data gen": "data_gen", "lambda": "lambda_", "\N{MICRO SIGN}": "μ"}
+    assert factor_names(named) == named
+    for columns in (["n.obs", "n obs"], ["estimate"], ["1"]):
+        said = f"'{columns[-1]}' is not a valid name of a factor, or is already taken"
+        with pytest.raises(ConfigError, match=said):
+            factor_names(columns)
 
 
 # ---------------------------------------------------------------- rows

@@ -16,9 +16,9 @@ DGPS = ("normal", "skewed")
 LEVEL = 0.9
 
 
-def make_replicates(n_rep: int = N_REP, *, seed: int = 1) -> pd.DataFrame:
+def make_replicates(n_rep: int = N_REP) -> pd.DataFrame:
     """One row per scenario, method and replicate: factors, `rep`, then values."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     return pd.concat([_scenario(rng, d, n, n_rep) for d, n in product(DGPS, NS)], ignore_index=True)
 
 
@@ -48,10 +48,9 @@ def _method(
     )
 
 
-def make_summary(replicates: pd.DataFrame | None = None) -> pd.DataFrame:
+def make_summary() -> pd.DataFrame:
     """Coverage, bias and the relative error of the model SE, as a study's summary holds them."""
-    replicates = make_replicates() if replicates is None else replicates
-    return pd.DataFrame(list(_measured(replicates)))
+    return pd.DataFrame(list(_measured(make_replicates())))
 
 
 def _measured(replicates: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +7,7 @@ import pytest
 from simstudy.errors import FigureError
 from simstudy.figures import dots_plot, nested_loop_plot, trade_off_plot
 from simstudy.figures.comparisons import EDGE, ROOM, staircase
-from tests.figures.data import boxes, make_summary, points, segments, text_of, texts
+from tests.figures.data import DGPS, NS, boxes, make_summary, points, segments, text_of, texts
 
 SUMMARY = make_summary()
 SMALL = SUMMARY[SUMMARY["n"] == 5]
@@ -114,12 +116,7 @@ def test_each_scenario_has_its_step_in_the_order_of_the_factors():
     plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["n", "dgp"])
     drawn = plot.data.sort_values("scenario")
     t = drawn[drawn["method"] == "t"]
-    assert list(zip(t["n"], t["dgp"], strict=True)) == [
-        (5, "normal"),
-        (5, "skewed"),
-        (20, "normal"),
-        (20, "skewed"),
-    ]
+    assert list(zip(t["n"], t["dgp"], strict=True)) == list(product(NS, DGPS))
     given = SUMMARY[(SUMMARY["measure"] == "coverage") & (SUMMARY["method"] == "t")]
     assert t["estimate"].tolist() == given.sort_values(["n", "dgp"])["estimate"].tolist()
 

@@ -173,9 +173,7 @@ LONG = "A caption of many words, each of which a reader has to see to the end. "
 
 def drawn(aspect_ratio: float | None, at_edge: bool):
     """A figure of one row of panels, laid out, with what it says beneath."""
-    summary = make_summary()
-    plot = measure_curves(summary[summary["dgp"] == "normal"], x="n", y="coverage", color="method")
-    plot = printed(plot + p9.labs(caption=LONG) + p9.theme(figure_size=(6.5, 3)))
+    plot = printed(curves() + p9.labs(caption=LONG) + p9.theme(figure_size=(6.5, 3)))
     plot = plot + p9.theme(aspect_ratio=aspect_ratio) if aspect_ratio else plot
     figure = plot.draw()
     figure.savefig(BytesIO())  # puts everything in its place

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy import Study
 from simstudy import measures as m
-from simstudy.errors import DesignError, StudyError
+from simstudy.errors import ConfigError, DesignError, StudyError
 from simstudy.provenance.streams import generator
 from tests.support import INLINE
 
@@ -111,7 +111,7 @@ def test_a_study_seeds_it_and_says_the_same_bits_again():
 REFUSED = [
     (lambda: m.bootstrapped(lambda x: x), "has no name for the summary.*name='skewness'"),
     (lambda: m.bootstrapped(lambda *x: x, name="a"), "does not name the columns it needs"),
-    (lambda: made(n_boot=1), "n_boot=1 resamples have no spread.*1000 will do"),
+    (lambda: made(n_boot=1), "n_boot=1: must be a whole number at least 2, resamples"),
     (lambda: made(lambda x: x, name="a").estimate({"x": np.ones(4)}), r"shape \(4,\).*cells have"),
     (
         lambda: made(lambda x: "b", name="a").estimate({"x": np.ones(4)}),
@@ -125,5 +125,5 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "text"), REFUSED)
 def test_what_makes_no_sense_is_refused_with_what_to_do(call, text):
-    with pytest.raises((DesignError, StudyError), match=text):
+    with pytest.raises((ConfigError, DesignError, StudyError), match=text):
         call()

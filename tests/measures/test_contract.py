@@ -71,12 +71,8 @@ MEASURES = {
     ],
     "type_1_error": [m.type_1_error("reject", given="given")],
     "variance": [m.variance(X)],
-    "weighted_mean": [
-        m.weighted_mean(X, weight="se"),
-    ],
-    "weighted_proportion": [
-        m.weighted_proportion("reject", weight="se"),
-    ],
+    "weighted_mean": [m.weighted_mean(X, weight="se")],
+    "weighted_proportion": [m.weighted_proportion("reject", weight="se")],
 }
 """By factory: every measure in `simstudy.measures.__all__`, plain and given a condition."""
 RESAMPLED = {"bootstrapped"}

@@ -114,7 +114,7 @@ def test_contrasts_that_cannot_be_made_are_refused(columns):
         m.paired(bias, one, {"x": np.ones(10)})
     with pytest.raises(StudyError, match="index 2 is not on axis 0, which has 2 values"):
         m.paired_methods(bias, columns, method=2, reference=0)
-    with pytest.raises(DesignError, match=r"scale='log' is not a way.*'ratio'"):
+    with pytest.raises(DesignError, match=r"scale='log' is not.*'ratio'"):
         m.paired(bias, one, one, scale="log")
 
 

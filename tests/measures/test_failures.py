@@ -8,43 +8,26 @@ import pytest
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from tests.measures.calibration import TRUTH, every_measure
+from tests.measures.test_contract import drawn, every_measure
 
 NAN = np.nan
 
 
-def draw(n_rep=40):
-    rng = np.random.default_rng(1)
-    x = TRUTH + rng.standard_normal((n_rep, 2))
-    se = rng.uniform(0.5, 1, (n_rep, 2))
-    given = rng.random(n_rep) < 0.5
-    return {
-        "estimate": x, "se": se, "lower": x - se, "upper": x + se, "reject": np.abs(x) > 1,
-        "p": rng.random((n_rep, 2)), "null_is_false": given, "null_is_true": ~given,
-        "fragile": x, "other": x[:, ::-1] + se, "fragile_reject": np.abs(x) > 1,
-    }  # fmt: skip
-
-
-MEASURES = {**every_measure(), "relative_precision": m.relative_precision("estimate")}
-ALL = pytest.mark.parametrize("name", MEASURES)
-
-
-@ALL
-def test_what_a_mask_hides_is_missing_and_no_number(name):
-    columns = draw()
+@every_measure
+def test_what_a_mask_hides_is_missing_and_no_number(measure):
     hidden = np.random.default_rng(2).random(40) < 0.3
-    masked = {key: np.ma.array(column, float) for key, column in columns.items()}
-    masked["estimate"][hidden] = np.ma.masked
+    masked = {key: np.ma.array(column, float) for key, column in drawn(40).items()}
+    masked["x"][hidden] = np.ma.masked
     missing = {key: np.ma.filled(column, NAN) for key, column in masked.items()}
-    got, expected = (MEASURES[name].estimate(each) for each in (masked, missing))
+    got, expected = (measure.estimate(each) for each in (masked, missing))
     np.testing.assert_array_equal(got.estimate, expected.estimate)
     np.testing.assert_array_equal(got.n_failed, expected.n_failed)
 
 
-@ALL
+@every_measure
 @pytest.mark.parametrize("n_rep", [1, 2])
-def test_few_or_failed_replicates_give_no_warning_and_a_reason(name, n_rep):
-    measure, columns = MEASURES[name], draw(n_rep)
+def test_few_or_failed_replicates_give_no_warning_and_a_reason(measure, n_rep):
+    columns = drawn(n_rep)
     failed = {key: np.full(column.shape, NAN) for key, column in columns.items()}
     constant = {key: np.ones_like(column) for key, column in columns.items()}
     with warnings.catch_warnings():
@@ -53,31 +36,31 @@ def test_few_or_failed_replicates_give_no_warning_and_a_reason(name, n_rep):
             result = measure.estimate(data)
             known = np.isfinite(result.estimate) & np.isfinite(result.mcse)
             assert ((result.reason == "") == known).all()
-    if name != "convergence_rate":
+    if measure.name != "convergence_rate":
         result = measure.estimate(failed)
         assert (result.reason == "no replicate could be used").all()
         assert (result.n_failed == n_rep).all()
 
 
-@ALL
-def test_an_infinite_replicate_is_not_hidden_and_gives_no_warning(name):
-    columns = {**draw(), "p": draw()["p"]}
-    for key in ("estimate", "upper", "fragile"):
+@every_measure
+def test_an_infinite_replicate_is_not_hidden_and_gives_no_warning(measure):
+    columns = drawn(40)
+    for key in ("x", "upper"):
         columns[key] = np.where(np.arange(40)[:, None] == 3, np.inf, columns[key])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = MEASURES[name].estimate(columns)
+        result = measure.estimate(columns)
     known = np.isfinite(result.estimate) & np.isfinite(result.mcse)
     assert ((result.reason == "") == known).all()
-    if name in ("bias", "mse", "interval_width"):
+    if measure.name in ("bias", "mse", "interval_width"):
         assert np.isinf(result.estimate).all()
         assert (result.reason == "a replicate is infinite").all()
 
 
-@ALL
-def test_measures_travel_to_workers(name):
-    copy = cloudpickle.loads(cloudpickle.dumps(MEASURES[name]))
-    one, two = MEASURES[name].estimate(draw()), copy.estimate(draw())
+@every_measure
+def test_measures_travel_to_workers(measure):
+    copy = cloudpickle.loads(cloudpickle.dumps(measure))
+    one, two = measure.estimate(drawn()), copy.estimate(drawn())
     np.testing.assert_array_equal(one.estimate, two.estimate)
 
 
@@ -191,15 +174,15 @@ REFUSED = [
     ),
     (lambda: m.quantile("p", True), DesignError, "probability=True is not a number"),
     (lambda: m.bias("e", truth=None), DesignError, "None is neither the name of a column nor"),
-    (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not a side"),
+    (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not.*'above'"),
     (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (
         lambda: m.relative_precision("x", axis=1).estimate({"x": np.ones((3, 2))}),
-        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*count axes from 0",
+        StudyError, r"on axis=1 is no method in a column of shape \(3, 2\).*count from 0: axes",
     ),
     (
         lambda: m.relative_precision("x", reference=2).estimate({"x": np.ones((3, 2))}),
-        StudyError, "method 2 is not on axis 0, which has 2.*from 0 to 1",
+        StudyError, "reference=2 on axis=0 is no method .* and methods",
     ),
     (
         lambda: m.relative_precision("x", reference="cox").estimate({"x": np.ones((3, 2))}),
@@ -212,6 +195,17 @@ REFUSED = [
     (
         lambda: m.all_methods({"x": np.ones(3)}),
         StudyError, "axis=0 is not an axis.*no methods to hold together",
+    ),
+    *(
+        (made, DesignError, "Give")
+        for made in (
+            lambda: m.coverage("lower", "upper"),
+            lambda: m.coverage("lower", truth=0.0, se="se"),
+            lambda: m.coverage("lower", "upper", 0.0, estimate="x", se="se"),
+            lambda: m.rejection_rate(),
+            lambda: m.power("reject", p_value="p"),
+            lambda: m.power(estimate="x"),
+        )
     ),
 ]  # fmt: skip
 

@@ -117,6 +117,12 @@ CASES = {
         m.power(estimate="x", se="se", null="truth", alpha=0.3), "x se",
         lambda x, se: plain.share([not c for c in covered(x, se, Z_70)]),
     ),
+    "power_at_t": (
+        m.power(estimate="x", se="se", null="truth", alpha=0.3, df="df"), "x se df",
+        lambda x, se, df: plain.share(
+            [not c for c in covered(x, np.array(se) * stats.t.ppf(0.85, df), 1.0)]
+        ),
+    ),
     "power_at, given": (
         m.power(estimate="x", se="se", null="truth", alpha=0.3, given="given"), "x se given",
         lambda x, se, given: share_among(covered(x, se, Z_70), given, event=False),
@@ -273,6 +279,15 @@ def test_ends_count_as_the_conventions_say():
     assert m.rejection_rate(p_value="p", alpha=0.3).estimate(rounded).estimate == 0.5
     exact = {"x": np.array([1.0, 1.0]), "se": np.array([0.0, 0.0])}
     assert m.coverage(estimate="x", se="se", truth=1.0).estimate(exact).estimate == 1
+    one_is_off = exact | {"x": np.array([0.0, 0.1])}
+    assert m.power(estimate="x", se="se").estimate(one_is_off).estimate == 0.5
+
+
+def test_one_measure_has_two_names(columns):
+    both = m.type_1_error(p_value="p"), m.rejection_rate(p_value="p")
+    for mine, theirs in zip(*(measure.estimate(columns) for measure in both), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert both[0].name == "type_1_error"
 
 
 def test_a_truth_for_each_metric_is_one_row():

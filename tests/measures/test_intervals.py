@@ -25,6 +25,7 @@ def test_wilson_solves_its_equation(n, level):
 
 def test_none_of_n_and_all_of_n_are_not_certain():
     n = 100
+    assert intervals.cautious_binomial_error(0.3, n) == pytest.approx(plain.cautious_error(0.3, n))
     z2 = stats.norm.ppf(0.975) ** 2
     for value, expected in ((0, (0, z2 / (n + z2))), (1, (n / (n + z2), 1))):
         result = m.rejection_rate("reject").estimate({"reject": np.full(n, bool(value))})
