@@ -7,24 +7,27 @@ import inspect
 import operator
 import re
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, make_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, dataclass_transform
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # of pydantic's bounds
-YAML_LITERALS = frozenset({"true", "false", "null", "none", ""})
+PLAIN = re.compile(r"(?!(?i:true|false|null|none)$)[^\[\]{},'\"\s=]+")  # a text without quotes
 
 
 def option(
     help: str,
     *,
-    default: Any = MISSING,
+    default: Any = None,
     at_least: float | None = None,
     above: float | None = None,
     at_most: float | None = None,
@@ -67,7 +70,7 @@ def option(
     bounds = {"ge": at_least, "gt": above, "le": at_most, "lt": below}
     stated = {name: bound for name, bound in bounds.items() if bound is not None}
     metadata = {"help": help, "bounds": stated, "one_of": one_of}
-    return _field(None if default is MISSING else default, metadata)
+    return _field(default, metadata)
 
 
 def _field(default: Any, metadata: Mapping[str, Any]) -> Any:
@@ -109,7 +112,7 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     """
 
     def decorate(cls: type[C]) -> type[C]:
-        inherited = dict(getattr(cls, "__dataclass_fields__", {}))
+        inherited = getattr(cls, "__dataclass_fields__", {})
         types = {name: each.type for name, each in inherited.items()} | inspect.get_annotations(cls)
         values = _published_values(Path(experiment_file))
         for name in values.keys() & types.keys():
@@ -123,16 +126,13 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 
 
 def _published_values(experiment_file: Path) -> dict[str, Any]:
-    is_folder = experiment_file.name == "study.py"  # an experiment of several files
-    named = experiment_file.parent if is_folder else experiment_file
+    # `study.py` is the main file of an experiment of several files, which its folder names.
+    named = experiment_file.parent if experiment_file.name == "study.py" else experiment_file
     above = (folder for folder in named.parents if (folder / "conf").is_dir())
     path = next(above, named.parents[1]) / "conf" / "experiment" / f"{named.stem}.yaml"
-    if not path.exists():
-        raise ConfigError(
-            f"{experiment_file.name} needs its published values in {path}, which does not exist. "
-            "Write that file, or give every option of Config a default."
-        )
-    return read_settings(path)
+    if path.exists():
+        return read_settings(path)
+    raise ConfigError(f"{path} does not exist: write it, or give every option of Config a default")
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -147,14 +147,12 @@ def read_settings(path: Path) -> dict[str, Any]:
 
     try:
         with path.open(encoding="utf-8") as file:  # errors of yaml name it, with the line
-            values = yaml.safe_load(file) or {}
+            return dict(yaml.safe_load(file) or {})
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
-    if isinstance(values, dict):
-        return values
-    raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        text = "cannot be read as settings, each as NAME: VALUE"
+        raise ConfigError(f"{path} {text}: {describe(error)}") from None
 
 
 def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
@@ -175,37 +173,39 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
         if name not in known:
             raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
     try:
-        made = cls(**values)
-        check(made)
+        return check(cls(**values))
     except ConfigError as error:
         raise ConfigError(f"{prefix}{error}") from None
-    return made
 
 
-def check(config: Any) -> None:
+def check(config: C) -> C:
     """Check the type and range of every option, and convert equal values (`2.0` to `2`).
+
+    Returns
+    -------
+    object
+        The config itself.
 
     Raises
     ------
     ConfigError
         For the first value that is not allowed, with what pydantic says of it.
     """
-    from pydantic import ValidationError
-
     options = _options_of(config)
     given = {name: getattr(config, name) for name in options}
     try:
-        checked = _pydantic_class(config.__class__)(**given)
+        checked = _pydantic_class(type(config))(**given)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
-        name, allowed = str(first["loc"][0]), first["msg"]
+        name = first["loc"][0]
         text, help = format_setting(given[name])[:SHOWN_LENGTH], options[name].metadata["help"]
-        raise ConfigError(f"{name}={text} is not allowed: {help}: {allowed}") from None
+        raise ConfigError(f"{name}={text} is not allowed: {help}: {first['msg']}") from None
     for name, value in vars(checked).items():
         setattr(config, name, value)
+    return config
 
 
-def _options_of(config: Any) -> dict[str, Field[Any]]:
+def _options_of(config: Any) -> dict[Any, Any]:
     """The options of a config or of its class, by name."""
     return {each.name: each for each in fields(config) if "one_of" in each.metadata}
 
@@ -213,32 +213,26 @@ def _options_of(config: Any) -> dict[str, Field[Any]]:
 @functools.cache
 def _pydantic_class(cls: type) -> Any:
     """Pydantic's dataclass of the options of a config class, which checks them."""
-    from pydantic import ConfigDict
-    from pydantic.dataclasses import dataclass as with_checks
-
     hints, options = typing.get_type_hints(cls), _options_of(cls).items()
     ranges = [(name, _in_range(hints[name], each.metadata)) for name, each in options]
     rules = ConfigDict(
-        allow_inf_nan=False, coerce_numbers_to_str=True, arbitrary_types_allowed=True
+        allow_inf_nan=False, arbitrary_types_allowed=True, coerce_numbers_to_str=True
     )
-    return with_checks(make_dataclass(cls.__name__, ranges), config=rules)
+    return pydantic_dataclass(make_dataclass(cls.__name__, ranges), config=rules)
 
 
 def _in_range(hint: Any, about: Mapping[str, Any]) -> Any:
     """Add an option's range to the numbers and words of an annotation."""
-    from pydantic import BeforeValidator
-    from pydantic import Field as Bounds
-
-    args = typing.get_args(hint)
+    args = tuple(_in_range(each, about) for each in typing.get_args(hint))
     if typing.get_origin(hint) is list:
-        items: Any = list[_in_range(args[0], about)]  # type: ignore[misc]
-        return Annotated[items, Bounds(min_length=1), BeforeValidator(_as_list)]
+        items: Any = list[args]  # type: ignore[valid-type]
+        return Annotated[items, Field(min_length=1), BeforeValidator(_as_list)]
     if type(None) in args:
-        return functools.reduce(operator.or_, (_in_range(each, about) for each in args))
+        return functools.reduce(operator.or_, args)
     if about["one_of"] and hint is not type(None):
         return typing.Literal[about["one_of"]]
     if hint in (int, float):
-        return Annotated[hint, Bounds(**about["bounds"]), BeforeValidator(_no_truth_value)]
+        return Annotated[hint, Field(**about["bounds"]), BeforeValidator(_no_truth_value)]
     return hint
 
 
@@ -254,18 +248,17 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
-def option_help(cls: Any) -> list[tuple[str, str]]:
+def option_help(cls: Any) -> Iterator[tuple[str, str]]:
     """Describe the options of a config: name; help, annotation and range, default."""
-    hints, described = typing.get_type_hints(cls), []
-    for name, declared in _options_of(cls).items():
-        about, made = declared.metadata, declared.default_factory
-        default = declared.default if made is MISSING else made()
+    hints = typing.get_type_hints(cls)
+    for name, each in _options_of(cls).items():
+        about, made = each.metadata, each.default_factory
+        default = each.default if made is MISSING else made()
         bounds = [f"{SIGNS[sign]} {bound:g}" for sign, bound in about["bounds"].items()]
         allowed = ", ".join(bounds) or "|".join(map(str, about["one_of"]))
         allowed = f"{inspect.formatannotation(hints[name])} {allowed}".rstrip()
         text = "" if default is None else f"  default: {format_setting(default)}"
-        described.append((name, f"{about['help']}  [{allowed}]{text}"))
-    return described
+        yield name, f"{about['help']}  [{allowed}]{text}"
 
 
 def format_setting(value: Any) -> str:
@@ -277,6 +270,5 @@ def format_setting(value: Any) -> str:
         return f"[{','.join(map(format_setting, value))}]"
     if isinstance(value, Mapping):
         return f"{{{','.join(f'{k}:{format_setting(v)}' for k, v in value.items())}}}"
-    text = str(value)
-    is_plain = re.fullmatch(r"[^\[\]{},'\"\s=]+", text) and text.lower() not in YAML_LITERALS
-    return text if is_plain or not isinstance(value, str) else f"'{text}'"
+    needs_quotes = isinstance(value, str) and not PLAIN.fullmatch(value)
+    return f"'{value}'" if needs_quotes else str(value)

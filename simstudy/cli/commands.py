@@ -21,12 +21,8 @@ from simstudy.places import Place, place_of
 if TYPE_CHECKING:
     from simstudy.cli.settings import Run
 
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Settings NAME=VALUE, such as experiment=NAME; or names.", show_default=False
-    ),
-]
+WORDS = "Settings NAME=VALUE, such as experiment=NAME; or names."
+Words = Annotated[list[str] | None, typer.Argument(help=WORDS, show_default=False)]
 app = typer.Typer(
     name="simstudy",
     no_args_is_help=True,
@@ -213,7 +209,6 @@ def _taken(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 # ---------------------------------------------------------------- a Slurm script
-SCRIPT = Path(__file__).parent / "slurm.sh"
 SBATCH = ("--time=1:00:00", "--mem=4G", "--cpus-per-task=1")  # where the command has no others
 
 
@@ -248,7 +243,7 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
         "shares": n_shares,
         "asked": shlex.join([*SBATCH, *sbatch]),  # of two, the last counts
     }
-    text = SCRIPT.read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "slurm.sh").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda name: values[name[1]], text)
 
 

@@ -96,10 +96,8 @@ def complain_of(error: BaseException, command: str = "") -> int:
         The command that continues.
     """
     if isinstance(error, OutOfTime):
-        complain(
-            f"out of time: what was begun is finished and kept, and {error.n_left:,} blocks are to "
-            f"go. To go on: {command}"
-        )
+        left = f"{error.n_left:,} blocks are to go. To go on: {command}"
+        complain(f"out of time: what was begun is finished and kept, and {left}")
         return OUT_OF_TIME
     if isinstance(error, KeyboardInterrupt):
         stop_listening()  # a second Ctrl-C must not cut this short
@@ -165,15 +163,10 @@ def stop_listening() -> None:
 
 def _receive(number: int, _frame: FrameType | None) -> None:
     if not _Listener.raises and POOLS not in sys.modules:
-        end_now(BY_SIGNAL + number)
+        with contextlib.suppress(OSError):  # also in the middle of other output
+            os.write(2, f"{interruption()}\n".encode(sys.getfilesystemencoding(), "replace"))
+        os._exit(BY_SIGNAL + number)  # a study's code cannot stop this
     raise KeyboardInterrupt(number)
-
-
-def end_now(status: int) -> None:
-    """End the process."""
-    with contextlib.suppress(OSError):  # also in the middle of other output
-        os.write(2, f"{interruption()}\n".encode(sys.getfilesystemencoding(), "replace"))
-    os._exit(status)  # a study's code cannot stop this
 
 
 @contextlib.contextmanager
@@ -186,7 +179,6 @@ def raising(raises: bool = True) -> Iterator[None]:
         _Listener.raises = before
 
 
-def interruption(command: str | None = None) -> str:
+def interruption(command: str = "") -> str:
     """The text printed after an interruption."""
-    command = _Listener.command if command is None else command
-    return f"interrupted; every finished block is kept. To go on: {command}"
+    return f"interrupted; every finished block is kept. To go on: {command or _Listener.command}"

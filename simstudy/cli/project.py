@@ -13,16 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from simstudy.errors import (
-    BrokenExperimentError,
-    ConfigError,
-    NotHereError,
-    SimstudyError,
-    describe,
-    how_to_install,
-    nearest,
-)
-from simstudy.options import read_settings as read_settings
+from simstudy import errors
+from simstudy.errors import ConfigError, nearest
+from simstudy.options import read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
 FOLDER = "experiments"
@@ -115,10 +108,8 @@ def experiment_files(root: Path) -> dict[str, Path]:
     """
     folder = root / FOLDER
     if not folder.is_dir():
-        raise ConfigError(
-            f"{root} has no folder {FOLDER}/, so there is no study to run. Go to the folder of a "
-            "project, or lay one out: simstudy new my-study"
-        )
+        advice = "go to the folder of a project, or make one: simstudy new NAME"
+        raise ConfigError(f"{root} has no folder {FOLDER}/, so there is no study to run: {advice}")
     found = {path.stem: path for path in folder.glob("[!_]*.py")}
     for path in folder.glob("[!_]*/[!_]*.py"):
         if path.stem == STUDY:
@@ -133,7 +124,7 @@ def question_of(path: Path) -> str:
     try:
         text = ast.get_docstring(ast.parse(path.read_bytes())) or ""
     except (SyntaxError, ValueError, OSError) as error:
-        return f"cannot be read: {describe(error)}"
+        return f"cannot be read: {errors.describe(error)}"
     return text.partition("\n")[0]
 
 
@@ -156,11 +147,9 @@ def load_experiment(name: str, root: Path) -> ModuleType:
         module = importlib.import_module(dotted)
     config = getattr(module, "Config", None)
     if not (hasattr(module, "study") and isinstance(config, type) and is_dataclass(config)):
-        raise BrokenExperimentError(
-            f"{path.relative_to(root)}: an experiment declares Config, a @dataclass of its "
-            "options, and study(config), which gives the Study. Begin the name of a file that is "
-            "not an experiment with _."
-        )
+        text = "an experiment declares Config, a @dataclass of its options, and study(config)"
+        advice = "Begin the name of a file that is no experiment with _"
+        raise errors.BrokenExperimentError(f"{path.relative_to(root)}: {text}. {advice}.")
     return module
 
 
@@ -175,16 +164,16 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except SimstudyError:
+    except errors.SimstudyError:
         raise
     except (Exception, SystemExit) as error:
-        text = f"{what}: {_place(error, path, root)} raised {describe(error)}. "
+        text = f"{what}: {_place(error, path, root)} raised {errors.describe(error)}. "
         from simstudy.engine.error_policy import lacks_library
 
         if lacks_library(error):
-            remedy = how_to_install(error) or "Install it, or mend that line."
-            raise NotHereError(text + remedy) from error
-        raise BrokenExperimentError(text + "Mend that line, then run this again.") from error
+            remedy = errors.how_to_install(error) or "Install it, or mend that line."
+            raise errors.NotHereError(text + remedy) from error
+        raise errors.BrokenExperimentError(text + "Mend that line, then run this again.") from error
 
 
 def _place(error: BaseException, path: Path, root: Path) -> str:
@@ -209,19 +198,14 @@ def lay_out(name: str) -> str:
     """
     folder = Path(name)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ConfigError(
-            f"{folder} exists and is not empty, and nothing in it is to be overwritten. Choose "
-            "another name, or move it away."
-        )
+        raise ConfigError(f"{folder} exists and is not empty: choose another name, or move it away")
     for path in sorted(TEMPLATE.rglob("*.txt")):
         target = folder / path.relative_to(TEMPLATE).with_suffix("")
         target.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8").replace("{name}", folder.name)
         target.write_text(text, encoding="utf-8")
-    return (
-        f"{name}/ holds a project with one study. Next: cd {shlex.quote(name)}, then "
-        f"simstudy run experiment=proportion_interval, and python -m pytest"
-    )
+    steps = "simstudy run experiment=proportion_interval, and python -m pytest"
+    return f"{name}/ holds a project with one study. Next: cd {shlex.quote(name)}, then {steps}"
 
 
 # ---------------------------------------------------------------- groups of experiments

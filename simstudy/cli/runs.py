@@ -5,9 +5,11 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from simstudy.cli import ending
 from simstudy.cli.project import part_of
@@ -92,10 +94,9 @@ def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
     )
     if not result.details.n_left:
         return outcome
-    print(
-        f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
-        f". To go on: {run.project.resume_command('run', run.overrides)}"
-    )
+    left = f"{result.details.n_left:,} blocks are missing"
+    go_on = run.project.resume_command("run", run.overrides)
+    print(f"budget={run.settings.budget} is spent, and {left}. To go on: {go_on}")
     return replace(outcome, status=status or ending.OUT_OF_TIME, reason="budget is spent")
 
 
@@ -133,10 +134,8 @@ def draw(run: Run) -> Any:
 def _draw_shard(run: Run) -> int:
     """Draw a share of the blocks, and publish nothing."""
     done, share = draw(run).outcome, run.settings.share or ()
-    print(
-        f"shard {'/'.join(map(str, share))}: {done.n_blocks} blocks computed; "
-        "run without shard=... to summarise"
-    )
+    which = "/".join(map(str, share))
+    print(f"shard {which}: {done.n_blocks} blocks computed; run without shard=... to summarise")
     return ending.FAILED if done.n_failed else 0
 
 
@@ -269,15 +268,10 @@ def check_join(run: Run) -> None:
         )
 
 
-def format_ranges(numbers: Iterable[int]) -> str:
-    """Numbers as ranges: 1-3,7."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)
+def format_ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers as ranges: 1-3,7."""
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return ",".join("-".join(map(str, sorted({run[0], run[-1]}))) for run in runs)
 
 
 def print_blocks(run: Run) -> int:

@@ -25,19 +25,12 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from pydantic_core import to_jsonable_python
 from yaml import YAMLError
 
-from simstudy.cli.project import (
-    PACKAGE_CONF,
-    Project,
-    experiment_files,
-    in_own_code,
-    load_experiment,
-    read_settings,
-    with_experiments,
-)
+from simstudy.cli import project as projects
+from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
-from simstudy.options import build, format_setting, option, option_help
+from simstudy.options import build, format_setting, option, option_help, read_settings
 from simstudy.places import Place, place_of
-from simstudy.study.run_options import RunOptions
+from simstudy.study.run_options import RunOptions, check_n_blocks
 
 VERSION_BASE = "1.3"
 AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']*)'")
@@ -74,16 +67,12 @@ class Settings(RunOptions):
     """The settings of a run, without those of the experiment."""
 
     progress: bool = option("show progress", default=True)
-    precision: dict[str, Any] = option(
-        "standard errors to reach, as precision.MEASURE=0.005 or 2%", default={}
-    )
+    precision: dict[str, Any] = option("errors to reach: precision.MEASURE=0.005 or 2%", default={})
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
-    objective: str | None = option(
-        "measure whose mean over the summary is the objective of a sweeper"
-    )
+    objective: str | None = option("measure whose mean is the objective of a sweeper")
 
 
 NAMES = [each.name for each in fields(Settings) if each.init and each.name != "backend_options"]
@@ -187,8 +176,7 @@ class Run:
 
 def typed_overrides(hydra: Any) -> list[str]:
     """The overrides of a run as typed, with their interpolations: values may be secrets."""
-    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
-    return list(typed)
+    return list(OmegaConf.to_container(hydra.overrides.task, resolve=False))  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- Hydra's side
@@ -275,7 +263,7 @@ def read_words(arguments: Sequence[str], project: Project) -> list[str]:
             value = text.partition("=")[2] or after or "VALUE"
             raise ConfigError(f"{text}: settings have no dashes: write {name}={value}")
     with errors_in_one_line():
-        return with_experiments(arguments, project)
+        return projects.with_experiments(arguments, project)
 
 
 class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
@@ -311,10 +299,10 @@ def register(project: Project, arguments: Sequence[str] = (), *, program: str = 
     OmegaConf.set_struct(settings.precision, False)  # keys are names of measures
     settings.hydra = {"sweep": {"dir": f"{out}/sweeps/${{now:%Y-%m-%d_%H-%M-%S}}"}}
     store.store(name="settings", node=settings)
-    files = experiment_files(project.root)
+    files = projects.experiment_files(project.root)
     words = re.findall(r"[\w-]+", " ".join(t for t in arguments if t.startswith("experiment=")))
     named = [name for name in files if name in words or "glob" in words]
-    modules = {name: load_experiment(name, project.root) for name in named}
+    modules = {name: projects.load_experiment(name, project.root) for name in named}
     node = {"app_name": "simstudy", "template": _help(modules, program)}
     store.store(group="hydra/help", name="simstudy", node=node)
     for name in files:
@@ -378,7 +366,6 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         relative `out` starts from (`hydra.job.chdir` changes the current one).
     """
     from simstudy.provenance.modules import sources_digest
-    from simstudy.study.run_options import check_n_blocks
 
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     values: dict[str, Any] = OmegaConf.to_container(own, resolve=True)  # type: ignore[assignment]
@@ -388,7 +375,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         known = ", ".join(project.options("experiment")) or "none"
         raise ConfigError(f"no experiment is named: write experiment=NAME; available: {known}")
     name = str(choices["experiment"])
-    module = load_experiment(name, project.root)
+    module = projects.load_experiment(name, project.root)
     own_config = _read_config(module, values.pop("experiment", None), project)
     folder = "results" if choices["scale"] == PUBLISHED else f"results/{choices['scale']}"
     stated = {key: value for key, value in (values.pop("scale") or {}).items() if value is not None}
@@ -416,7 +403,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
 
 def _read_config(module: Any, values: Any, project: Project) -> Any:
     """Make and check the options of an experiment."""
-    with in_own_code(Path(module.__file__), project.root, "Config cannot be made"):
+    with projects.in_own_code(Path(module.__file__), project.root, "Config cannot be made"):
         return build(module.Config, values or {}, prefix="experiment.")
 
 
@@ -463,12 +450,10 @@ def make_study(module: Any, config: Any, root: Path) -> Any:
     """Call `study(config)`; its errors name their line."""
     from simstudy.study import Study
 
-    with in_own_code(Path(module.__file__), root, "study(config) cannot be made"):
+    with projects.in_own_code(Path(module.__file__), root, "study(config) cannot be made"):
         study = module.study(config)
         if isinstance(study, Study):
             _ = study.plan().keys  # fails for a scenario that is no dataclass
             return study
-    raise ConfigError(
-        f"{Path(module.__file__).relative_to(root)}: study(config) returned {study!r}, and must "
-        "return a Study: end it with return Study(...)."
-    )
+    where = Path(module.__file__).relative_to(root)
+    raise ConfigError(f"{where}: study(config) returned {study!r}: end it with return Study(...)")

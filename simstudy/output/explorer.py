@@ -23,7 +23,6 @@ from simstudy.output.report.pages import content_hash, link, page, template_text
 from simstudy.places import Place, write_bytes
 from simstudy.tables.summary import as_words, factor_column
 
-SCRIPT = "explore.js"
 DIGITS = 6  # significant digits of estimates on the page; errors have one less
 MAX_REPLICATES = 100_000  # rows of replicates that the page holds
 MAX_PACKED = 600_000  # numbers of replicates that the page holds
@@ -78,7 +77,7 @@ def write_explorer(result: Result, path: Place, title: str, answer: Sequence[str
     content = {"title": title, "names": dict(details.labels), "method": axis, "tables": tables}
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-    script = template_text(SCRIPT)
+    script = template_text("explore.js")
     shown = page(
         "explore.html", title=title, answer=answer, content=packed, report=link(REPORT),
         explorer=script, explorer_hash=content_hash(script),
@@ -114,16 +113,11 @@ def _summary_table(frame: pd.DataFrame, details: ResultParts) -> Table:
     numbers["_below"] = (numbers["estimate"] - numbers["lower"]) / unit
     numbers["_above"] = (numbers["upper"] - numbers["estimate"]) / unit
     numbers["nominal"] = _nominal(frame)
-    made["values"] = {
-        name: [_number(value, digits) for value in numbers[name]]
-        for name, digits in DIGITS_OF.items()
-    }
+    values = {n: [_number(each, digits) for each in numbers[n]] for n, digits in DIGITS_OF.items()}
     texts = frame.reindex(columns=["reason", "warning"]).astype(object).fillna("").to_numpy()
     warnings = ["; ".join(filter(None, row)) for row in texts]
-    made["texts"] = list(dict.fromkeys(["", *warnings]))
-    places = {text: place for place, text in enumerate(made["texts"])}
-    made["values"]["warning"] = [places[text] for text in warnings]
-    return made
+    codes, distinct = pd.factorize(np.array(["", *warnings], dtype=object))
+    return made | {"values": values | {"warning": codes[1:].tolist()}, "texts": list(distinct)}
 
 
 def _nominal(frame: pd.DataFrame) -> np.ndarray:
@@ -143,10 +137,9 @@ def _differences(result: Result, axis: str | None) -> pd.DataFrame:
     levels = list(result.plan.axes.get(axis, ())) if axis else []
     pairs = list(combinations(levels, 2))
     n_each = len(result.plan.scenarios) * len(result.details.measures)
-    if len(pairs) * n_each > MAX_CONTRASTS:
-        pairs = pairs[: len(levels) - 1]
-    if len(pairs) * n_each > MAX_CONTRASTS:
-        return pd.DataFrame()
+    for n_pairs in (len(levels) - 1, 0):  # from the first method, or none
+        if len(pairs) * n_each > MAX_CONTRASTS:
+            pairs = pairs[:n_pairs]
     frames = []
     for measure in result.details.measures:
         for first, second in pairs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,15 +25,13 @@ MAX_METHODS = 8  # methods that get a line each
 MAX_MEASURES = 3  # measures in a line
 ROUNDING = 1e-9  # relative: a smaller difference of two methods is that of arithmetic
 LEVEL = 0.95  # joint confidence level of all comparisons in a sentence
+KINDS = ((True, "claim of the source", "claims of the source"), (False, "extra check", ""))
+"""Kinds of claims: whether they are scored, and what they are called."""
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
 """Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
-DIRECTIONS = {
-    **dict.fromkeys(
-        ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time"), 1
-    ),
-    **dict.fromkeys(("power", "sensitivity", "specificity", "relative_precision"), -1),
-}
-"""1 where the smallest value of a measure is the best, -1 where the largest is."""
+SMALLEST = ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time")
+LARGEST = ("power", "sensitivity", "specificity", "relative_precision")
+"""Measures whose smallest, and whose largest, value is the best."""
 NEAREST_0 = ("bias", "median_bias", "standardised_bias", "relative_bias")
 
 
@@ -72,14 +71,11 @@ def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
     claims
         Rows of tables of claims. A kind without claims is omitted.
     """
-    scored = [claim for claim in claims if claim["scored"]]
-    extra = [claim for claim in claims if not claim["scored"]]
     found = []
-    if scored:
-        label = counted(len(scored), "claim of the source", "claims of the source")
-        found.append((label, format_counts(scored)))
-    if extra:
-        found.append((counted(len(extra), "extra check"), format_counts(extra)))
+    for is_scored, *names in KINDS:
+        kind = [claim for claim in claims if bool(claim["scored"]) == is_scored]
+        if kind:
+            found.append((counted(len(kind), *names), format_counts(kind)))
     return found
 
 
@@ -92,9 +88,8 @@ def _errors(measures: pd.DataFrame) -> str:
     if named:
         largest = f"Largest Monte Carlo standard errors: {', '.join(named)}."
     z = measures["worst_z"].max()
-    if math.isnan(z):
-        return largest
-    return f"{largest} Largest distance from exact theory: {z:.2g} standard errors."
+    theory = f" Largest distance from exact theory: {z:.2g} standard errors."
+    return largest if math.isnan(z) else largest + theory
 
 
 # At a glance ----------------------------------------------------------
@@ -202,12 +197,11 @@ def _best(result: Result, axis: str) -> str:
     rows = result.select(measure=first.name)
     rows = rows[np.isfinite(rows["estimate"])]
     loss = _loss(first.name, rows, first.nominal)
-    if loss is None or rows.empty:
+    if loss is None:
         return ""
-    try:
+    gaps: list[_Gap] = []
+    with suppress(SimstudyError):  # a measure without contrasts
         gaps = list(_gaps(result, first.name, rows.assign(loss=loss), axis))
-    except SimstudyError:  # a measure without contrasts
-        return ""
     if not gaps:
         return ""
     measure, critical = as_words(first.name), _critical(len(gaps))
@@ -217,10 +211,8 @@ def _best(result: Result, axis: str) -> str:
         difference = plus_minus(gap.size, gap.error)
         if is_apart[0]:
             return f"Best by {measure}: {gap.best}, {difference} better than {gap.second}."
-        return (
-            f"Best by {measure}: {gap.best} and {gap.second} cannot be told apart (difference "
-            f"{difference})."
-        )
+        both = f"{gap.best} and {gap.second}"
+        return f"Best by {measure}: {both} cannot be told apart (difference {difference})."
     counts = Counter(gap.best for gap, apart in zip(gaps, is_apart, strict=True) if apart)
     named = [f"{as_words(method)} in {n:,}" for method, n in counts.items()]
     if n_alike := len(gaps) - counts.total():
@@ -235,8 +227,9 @@ def _loss(name: str, rows: pd.DataFrame, asked: float | None) -> pd.Series | Non
         return (rows["estimate"] - nominal).abs()
     if name in NEAREST_0:
         return rows["estimate"].abs()
-    direction = DIRECTIONS.get(name)
-    return None if direction is None else direction * rows["estimate"]
+    if name in SMALLEST:
+        return rows["estimate"]
+    return -rows["estimate"] if name in LARGEST else None
 
 
 def _gaps(result: Result, name: str, rows: pd.DataFrame, axis: str) -> Iterator[_Gap]:

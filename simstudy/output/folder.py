@@ -165,14 +165,12 @@ def publish(
     """
     target = result.folder if folder is None else place_of(folder)
     if target is None:
-        raise SimstudyError(
-            "this result lives in memory only: name a folder, publish(result, 'results/NAME')."
-        )
+        raise SimstudyError("a result in memory needs a folder: publish(result, 'results/NAME')")
     with translate_io_errors(target):
         sources = sources or sources_digest(module_file)
         inputs = manifest.inputs_of(result, target, config or {}, module_file, sources)
         requested = {"figures": figures, "report": report, "pdf": pdf}
-        if only_if_changed and manifest.is_current(result, target, inputs, **requested):
+        if only_if_changed and manifest.is_current(result, target, inputs, requested):
             content = read_json(target / MANIFEST) or {}
             names = [MANIFEST, *listed_files(content, target)]
             return Published(target, [target / name for name in names], content, is_new=False)
@@ -224,15 +222,14 @@ def publish(
             title = content["question"] or as_words(result.plan.name)
             files.append(write_explorer(result, target / EXPLORER, title, answer))
             shown = {each.name: each.table for each in tables if each.table}
-            files.append(write_report(result, target, files, content, about, tables=shown))
+            files.append(write_report(result, target, files, content, about, shown))
         content["files"] = manifest.hashes_of(target, files)
         write_json(target / MANIFEST, content)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
-    if not command:  # a caller in Python reads no terminal
-        for each in (*drawn, *tables):
-            if each.failed:
-                warnings.warn(f"{each.name} was not made: {each.why_not}", stacklevel=2)
+    failed = [each for each in (*drawn, *tables) if each.failed]
+    for each in [] if command else failed:  # a caller in Python reads no terminal
+        warnings.warn(f"{each.name} was not made: {each.why_not}", stacklevel=2)
     return Published(target, [*files, target / MANIFEST], content)
 
 

@@ -45,20 +45,18 @@ def format_size(result: Result) -> str:
     """The numbers of replicates and scenarios."""
     n_scenarios = len(result.plan.scenarios)
     each = from_to(min(result.n_rep.values()), max(result.n_rep.values()))
-    if n_scenarios == 1:
-        return f"{each} replicates of one scenario"
-    return f"{each} replicates in each of {n_scenarios:,} scenarios"
+    where = "of one scenario" if n_scenarios == 1 else f"in each of {n_scenarios:,} scenarios"
+    return f"{each} replicates {where}"
 
 
 def format_work(result: Result) -> str:
     """The size, the number of blocks drawn now, and the seconds of drawing."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
-    if result.details.repeat_command:
-        return f"{format_size(result)}{in_all} (given, not drawn)."
     drawn = f"{counted(outcome.n_blocks, 'block')} drawn now"
-    drawn += f" in {outcome.seconds:.1f} s" if outcome.n_blocks else ""
-    return f"{format_size(result)}{in_all} ({drawn})."
+    drawn += f" in {outcome.seconds:.1f} s" * bool(outcome.n_blocks)
+    how = "given, not drawn" if result.details.repeat_command else drawn
+    return f"{format_size(result)}{in_all} ({how})."
 
 
 def format_time(seconds: float) -> str:
@@ -144,9 +142,8 @@ def cell_table(plan: Plan) -> pd.DataFrame:
     Positions count from 1, as in R and SQL; an axis may be named `cell` itself.
     """
     labels = list(plan.cells())
-    columns = {"cell": range(1, len(labels) + 1)} | dict(
-        zip(plan.axes, zip(*labels, strict=True), strict=True)
-    )
+    of_axes = dict(zip(plan.axes, zip(*labels, strict=True), strict=True))
+    columns = {"cell": range(1, len(labels) + 1)} | of_axes
     return pd.DataFrame({name: list(values) for name, values in columns.items()}, dtype=object)
 
 

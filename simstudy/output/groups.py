@@ -85,8 +85,7 @@ def estimates_of_groups(result: Result) -> pd.DataFrame:
 def _frame(
     rows: np.ndarray, groups: Sequence[Group], values: Mapping[str, np.ndarray]
 ) -> pd.DataFrame:
-    of_group = np.array(groups, dtype=np.int32).reshape(-1, 3)
-    repeated = np.tile(of_group, (len(rows), 1))
+    repeated = np.tile(np.array(groups, dtype=np.int32).reshape(-1, 3), (len(rows), 1))
     frame = {"row": np.repeat(rows, len(groups)).astype(np.int32)}
     frame |= dict(zip(Group._fields, repeated.T, strict=True))
     frame |= {name: values[name].ravel().astype(np.int32) for name in COUNTS}
@@ -132,28 +131,20 @@ def _side_by_side(
         except StudyError:  # not defined in some group
             found = {}
         if found:
-            yield {
-                name: np.moveaxis(part, n_axes, -1).reshape(-1, n_equal)
-                for name, part in found.items()
-            }
+            moved = {name: np.moveaxis(part, n_axes, -1) for name, part in found.items()}
+            yield {name: part.reshape(-1, n_equal) for name, part in moved.items()}
             slices = slices[n_equal:]
-    cells = None
+    n_cells = 0
     for part in slices:
         some = {name: column[part] for name, column in columns.items()}
         try:
             one = {n: np.ravel(values)[:, None] for n, values in measure.values(some).items()}
-            cells = len(one["estimate"])
+            n_cells = len(one["estimate"])
         except StudyError:
             one = {}
-        yield one or _nothing(cells if cells is not None else _n_cells(measure, columns))
-
-
-def _n_cells(measure: Measure, columns: Columns) -> int:
-    """The number of cells of a measure, whose last group may have no estimate."""
-    return int(np.size(measure.values(columns)["estimate"]))
+        yield one or _nothing(n_cells or np.size(measure.values(columns)["estimate"]))
 
 
 def _nothing(n_cells: int) -> dict[str, np.ndarray]:
-    return {"estimate": np.full((n_cells, 1), np.nan)} | {
-        name: np.zeros((n_cells, 1), dtype=int) for name in COUNTS
-    }
+    counts = {name: np.zeros((n_cells, 1), dtype=int) for name in COUNTS}
+    return {"estimate": np.full((n_cells, 1), np.nan)} | counts

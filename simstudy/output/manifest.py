@@ -36,8 +36,8 @@ def facts_of_blocks(result: Result) -> dict[str, Any]:
     """The manifest's facts about what was drawn, without any measure."""
     plan = result.plan
     sizes = dict(result.n_rep)
-    parts = (part for unit in plan.work_units.scenarios for part in data_parts(unit))
-    data = {part.name: part.sha256 for part in parts}
+    units = plan.work_units.scenarios
+    data = {part.name: part.sha256 for unit in units for part in data_parts(unit)}
     return {
         "study": plan.name,
         "seed": plan.seed,
@@ -150,8 +150,8 @@ def write_unpublished(result: Result) -> None:
         if is_published or (is_same and listed == hashes_of(folder, (folder / n for n in listed))):
             return
         clear_outputs(folder)
-        is_external = bool(result.details.repeat_command)
-        files = write_frames(result, folder, frames_of(result) if is_external else {})
+        given = frames_of(result) if result.details.repeat_command else {}
+        files = write_frames(result, folder, given)
         content = facts | environment(None, libraries_of(result, None))
         content |= facts_of_drawing(result, previous)
         content |= {"published": False, "files": hashes_of(folder, files)}
@@ -191,8 +191,8 @@ def environment(
 
 def library_versions() -> dict[str, str]:
     """The versions of libraries that numbers or figures depend on."""
-    versions = {name: library_version(name) for name in LIBRARIES}
-    return {name: version for name, version in versions.items() if version != "unknown"}
+    known = {name: library_version(name) for name in LIBRARIES}
+    return {name: version for name, version in known.items() if version != "unknown"}
 
 
 def _git_state(folder: Path) -> list[dict[str, Any]]:
@@ -200,11 +200,10 @@ def _git_state(folder: Path) -> list[dict[str, Any]]:
     command = ["git", "-C", str(folder), "--no-optional-locks", "status", "--porcelain=v2"]
     command += ["--branch", "--", ":/*.py", ":/*.yaml"]
     try:
-        told = subprocess.run(
-            command, capture_output=True, check=True, timeout=GIT_SECONDS, text=True
-        ).stdout.splitlines()
+        done = subprocess.run(command, capture_output=True, check=True, timeout=GIT_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return []
+    told = done.stdout.decode(errors="replace").splitlines()
     (commit,) = (line.split()[2] for line in told if line.startswith("# branch.oid"))
     is_modified = not all(line.startswith("#") for line in told)
     return [{"commit": None if commit == "(initial)" else commit, "modified": is_modified}]
@@ -245,13 +244,7 @@ def libraries_of(result: Result, module_file: str | None) -> dict[str, str]:
 
 
 def is_current(
-    result: Result,
-    folder: Place,
-    inputs: Mapping[str, Any],
-    *,
-    figures: bool,
-    report: bool,
-    pdf: bool = False,
+    result: Result, folder: Place, inputs: Mapping[str, Any], asked: Mapping[str, bool]
 ) -> bool:
     """Whether a folder holds this result with the requested outputs, undamaged.
 
@@ -259,19 +252,21 @@ def is_current(
     ----------
     inputs
         The `inputs_of` the result.
+    asked
+        Whether `figures`, `report` and `pdf` are requested.
     """
     manifest = read_json(folder / runs.MANIFEST) or {}  # a damaged one is written again
     if manifest.get(runs.INPUTS) != inputs or result.outcome.n_blocks:
         return False
-    if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
+    if manifest.get("tables_failed") or (asked["figures"] and manifest.get("figures_failed")):
         return False
     listed = runs.listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
-    endings = ["png", "pdf"] if pdf else ["png"]
-    wanted = {f"{FIGURES}/{file_name(n)}.{ending}" for n in drawn for ending in endings if figures}
-    wanted |= {REPORT} if report else set()
-    asked = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
-    wanted |= {name for name in listed if asked.get(name.partition("/")[0], True)}
+    endings = ["png"] * asked["figures"] + ["pdf"] * (asked["figures"] and asked["pdf"])
+    wanted = {f"{FIGURES}/{file_name(name)}.{ending}" for name in drawn for ending in endings}
+    wanted |= {REPORT} if asked["report"] else set()
+    of_all = {FIGURES: asked["figures"], REPORT: asked["report"]}  # every run makes the others
+    wanted |= {name for name in listed if of_all.get(name.partition("/")[0], True)}
     return all(name in listed and runs.file_hash(folder / name) == listed[name] for name in wanted)
 
 

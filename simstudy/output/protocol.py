@@ -10,9 +10,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,21 +20,18 @@ from simstudy.analysis.precision import MARGIN, precision_ratios
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan, factors_of, method_of
 from simstudy.design.reprs import from_to
-from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
 from simstudy.places import Place, read_json, write_bytes, write_json
 from simstudy.provenance.scenario_id import identity, short_hash
-from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.runs import PROTOCOL
 from simstudy.tables.table import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
-PLACE = "[to fill in: "  # first words of a gap that the author must fill in
 
 
 class Headings(NamedTuple):
@@ -62,19 +58,22 @@ class Row(NamedTuple):
     differs: bool
 
 
+def hash_of(content: Any, n_hex: int = 32) -> str:
+    """The hash of plain data, such as a plan."""
+    return short_hash(json.dumps(content, sort_keys=True), n_hex)
+
+
 def plan_of(
-    plan: Plan, measures: Sequence[Measure], sizes: Sequence[int], precision: Mapping[str, Any]
+    plan: Plan, measures: Sequence[Measure], sizes: Collection[int], precision: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A planned or a completed study as plain data.
 
     `sizes` are the replicates of each scenario, `precision` the Monte Carlo errors to reach, by
     measure, as typed.
     """
-    codes = compute_provenance(plan).of_blocks.codes
-    units = {
-        method_of(unit) or type(unit).__name__: key for key, unit in plan.work_units.keys.items()
-    }
-    hashes = derived_provenance(NO_PROVENANCE, "measure", measures).settings["derived"]  # type: ignore[arg-type]
+    blocks, drawn = compute_provenance(plan).of_blocks, plan.work_units.keys.items()
+    units = {method_of(unit) or type(unit).__name__: key for key, unit in drawn}
+    hashes = derived_provenance(blocks, "measure", measures).settings["derived"]  # type: ignore[arg-type]
     most = "" if plan.rules.max_failed is None else f", at most {plan.rules.max_failed:.3%}"
     content = {
         "replicates": f"{from_to(min(sizes), max(sizes))} in each scenario",
@@ -84,36 +83,28 @@ def plan_of(
         "seed": plan.seed,
         "failures": f"record{most}",
         "block size": plan.block_size,
-        "code": {
-            name: short_hash(json.dumps(codes[key], sort_keys=True)) for name, key in units.items()
-        },
+        "code": {name: hash_of(blocks.codes[key], 16) for name, key in units.items()},
         "precision": dict(precision),
     }
     return dict(json.loads(json.dumps(content, default=str)))  # the types of a JSON file
 
 
-def compare(planned: Mapping[str, Any], done: Mapping[str, Any]) -> list[Row]:
-    """Compare the planned and the completed study, row by row; without precision."""
-    rows = []
-    for name in [name for name in {**planned, **done} if name != "precision"]:
-        old, new = planned.get(name, {}), done.get(name, {})
-        if not isinstance(old, dict):
-            rows.append(Row(name, str(old), str(new), old != new))
-            continue
-        if name == "code":  # other methods are listed already
-            old, new = ({n: each[n] for n in each if n in old and n in new} for each in (old, new))
-        changes = {
-            "left out": [each for each in old if each not in new],
-            "added": [each for each in new if each not in old],
-            "computed otherwise": [n for n in old if n in new and old[n] != new[n]],
-        }
-        detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
-        before, after = (
-            f"{len(each):,}" if name == "scenarios" else ", ".join(each) or "none"
-            for each in (old, new)
-        )
-        rows.append(Row(name, before, after + f" ({detail})" * bool(detail), bool(detail)))
-    return rows
+def _compared(name: str, old: Any, new: Any) -> Row:
+    """Compare a part of the planned and of the completed study."""
+    if not isinstance(old, dict):
+        return Row(name, str(old), str(new), old != new)
+    if name == "code":  # other methods are listed already
+        old, new = ({n: each[n] for n in each if n in old and n in new} for each in (old, new))
+    changes = {
+        "left out": [each for each in old if each not in new],
+        "added": [each for each in new if each not in old],
+        "computed otherwise": [n for n in old if n in new and old[n] != new[n]],
+    }
+    detail = ". ".join(f"{how}: {first_few(each)}" for how, each in changes.items() if each)
+    before, after = (", ".join(each) or "none" for each in (old, new))
+    if name == "scenarios":
+        before, after = f"{len(old):,}", f"{len(new):,}"
+    return Row(name, before, after + f" ({detail})" * bool(detail), bool(detail))
 
 
 def _precision_row(name: str, goal: Any, result: Result) -> Row:
@@ -139,6 +130,8 @@ class Protocol:
         Date and time, UTC.
     was_drawn
         Whether blocks of the study were stored when it was written.
+    hash
+        The hash of the plan, independent of the date.
     """
 
     name: str
@@ -146,6 +139,7 @@ class Protocol:
     written: str
     was_drawn: bool
     markdown: str
+    hash: str
 
     def __str__(self) -> str:
         return self.markdown
@@ -160,21 +154,17 @@ class Protocol:
         )
 
     @property
-    def hash(self) -> str:
-        """The hash of the plan, independent of the date."""
-        return short_hash(json.dumps(self.planned, sort_keys=True), 32)
-
-    @property
     def n_places(self) -> int:
         """The number of places left for the author to fill in."""
-        return self.markdown.count(PLACE)
+        return self.markdown.count("[to fill in: ")
 
     def compared(self, result: Result) -> list[Row]:
         """The planned and the completed study, row by row."""
-        done = plan_of(result.plan, result.details.declared, [*result.n_rep.values()], {})
+        done = plan_of(result.plan, result.details.declared, result.n_rep.values(), {})
+        parts = [name for name in {**self.planned, **done} if name != "precision"]
+        rows = [_compared(n, self.planned.get(n, {}), done.get(n, {})) for n in parts]
         goals = self.planned["precision"].items()
-        rows = [_precision_row(name, goal, result) for name, goal in goals]
-        return [*compare(self.planned, done), *rows]
+        return [*rows, *(_precision_row(name, goal, result) for name, goal in goals)]
 
     def deviations(self, result: Result) -> list[str]:
         """The deviations from the plan, one sentence each."""
@@ -196,11 +186,9 @@ class Protocol:
         if before is not None and before.hash == self.hash:
             return before
         if before is not None or (folder / TEXT).exists():
-            raise StoreError(
-                f"{folder / TEXT} is a protocol of another plan. It may contain text of its "
-                f"author: move it and {RECORD} away, or choose another out=..."
-            )
-        content = asdict(self) | {"hash": self.hash}
+            text = f"{folder / TEXT} is of another plan, and may contain text of its author"
+            raise StoreError(f"{text}: move it and {RECORD} away, or choose another out=...")
+        content = asdict(self)
         write_bytes(folder / TEXT, content.pop("markdown").encode())
         write_json(folder / RECORD, content)
         return self
@@ -217,30 +205,15 @@ def read_protocol(folder: Place) -> Protocol | None:
     path, text = folder / RECORD, folder / TEXT
     if not path.exists():
         return None
-    try:
-        content = dict(read_json(path) or {})
-        written_hash = content.pop("hash")
+    content = read_json(path) or {}
+    if content.get("hash") == hash_of(content.get("planned")):
         markdown = text.read_text(encoding="utf-8") if text.exists() else ""
-        found = Protocol(**content, markdown=markdown)
-        if found.hash == written_hash:
-            return found
-    except (KeyError, TypeError):
-        pass
-    raise StoreError(
-        f"{path} was changed after it was written, so results cannot be compared with it. "
-        "Restore the original file, or move it away."
-    )
+        return Protocol(**content, markdown=markdown)
+    raise StoreError(f"{path} was changed after it was written: restore it, or move it away")
 
 
 def protocol_of(
-    plan: Plan,
-    measures: Sequence[Measure],
-    n_rep: int,
-    *,
-    targets: Sequence[Target],
-    about: str,
-    was_drawn: bool,
-    **facts: Any,
+    plan: Plan, measures: Sequence[Measure], n_rep: int, targets: Sequence[Target], **facts: Any
 ) -> Protocol:
     """Make the protocol of a planned study.
 
@@ -248,36 +221,31 @@ def protocol_of(
     ----------
     targets
         Monte Carlo errors to reach.
-    about
-        Docstring with the five headings; empty if there is none.
-    was_drawn
-        Whether blocks of the study are stored already.
     facts
-        Further variables of the template: claims, command, and what it is made with.
+        Further variables of the template: `about`, the docstring with the five headings, empty if
+        there is none; `claims`; `command`; `made_with`, the environment; and `was_drawn`, whether
+        blocks of the study are stored already.
     """
     from jinja2 import Environment, StrictUndefined
 
-    precision = {
-        each.measure: f"{100 * each.mcse:g}%" if each.relative else each.mcse for each in targets
-    }
+    precision: dict[str, Any] = {each.measure: each.mcse for each in targets}
+    precision |= {each.measure: f"{100 * each.mcse:g}%" for each in targets if each.relative}
     planned = plan_of(plan, measures, [n_rep], precision)
-    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    made = Protocol(plan.name, planned, written, was_drawn, "")
+    plan_hash, code_hash = hash_of(planned), short_hash(json.dumps(planned["code"]))
     env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    env.filters |= {"code": _code, "prose": _prose, "number": number, "n": "{:,}".format}
-    env.filters |= {"pipes": lambda text: text.replace("|", "\\|"), "about": _about}
-    question, paragraphs, parts = headings_of(about)
+    env.filters.update(code=_code, prose=_prose, about=_about, number=number, n="{:,}".format)
     levels: dict[str, dict[str, dict[str, None]]] = {}  # by class of scenarios and factor
     for scenario in plan.scenarios:
         of_class = levels.setdefault(type(scenario).__name__, {})
         for name, value in factors_of(scenario).items():
             of_class.setdefault(name, {})[str(value)] = None
     text = env.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        plan=plan, measures=measures, n_rep=n_rep, precision=precision, made=made,
-        code_hash=short_hash(json.dumps(planned["code"])), question=question,
-        paragraphs=paragraphs, parts=dict(parts), levels=levels, **facts,
+        plan=plan, measures=measures, n_rep=n_rep, precision=precision, plan_hash=plan_hash,
+        code_hash=code_hash, levels=levels, **headings_of(facts["about"])._asdict(), **facts,
     )  # fmt: skip
-    return replace(made, markdown=re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+    markdown = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    made, was_drawn = facts["made_with"]["made"], facts["was_drawn"]
+    return Protocol(plan.name, planned, made, was_drawn, markdown, plan_hash)
 
 
 def _code(text: object) -> str:
@@ -293,6 +261,6 @@ def _prose(text: str) -> str:
 
 def _about(method: Any) -> str:
     """The first paragraph of the docstring of a method."""
-    function = method.analyse if isinstance(method, EachReplicate) else method
+    function = getattr(method, "analyse", method)  # of `EachReplicate`
     text = inspect.getdoc(getattr(function, "func", function)) or ""
     return " ".join(text.split("\n\n")[0].split())

@@ -22,11 +22,7 @@ MAX_ROWS = 30  # rows of a summary that is printed in full
 
 
 def print_closing(
-    result: Result,
-    published: Published,
-    replay: Callable[[str], str] = str,
-    *,
-    claims: bool = True,
+    result: Result, published: Published, replay: Callable[[str], str] = str, *, claims: bool = True
 ) -> None:
     """Print the result of a run.
 
@@ -40,11 +36,9 @@ def print_closing(
     lines = [*published.manifest.get("answer", []), "", _format_summary(result)]
     if claims:
         lines += [_format_claims(result.claims)] if len(result.claims) else []
-        counted = count_claims(result.claims.to_dict("records"))
-        lines += [f"{label}: {counts}" for label, counts in counted]
+        lines += map(": ".join, count_claims(result.claims.to_dict("records")))
         lines += undecided_claims(result)
-    if result.details.targets:
-        lines.append(format_precision(result))
+    lines += [format_precision(result)] if result.details.targets else []
     lines += _lines_of_manifest(published.manifest)
     lines += filter(None, [doubts_of(result)])
     lines += [f"warning: {text}" for text in result.outcome.warnings]
@@ -65,8 +59,7 @@ def print_closing(
 
 def lines_of_report(published: Published) -> list[str]:
     """The line that names the report, if there is one."""
-    reports = [path for path in published.files if path.name == REPORT]
-    return [f"report: {relative_to_cwd(page)}" for page in reports]
+    return [f"report: {relative_to_cwd(path)}" for path in published.files if path.name == REPORT]
 
 
 def _lines_of_manifest(manifest: Mapping[str, Any]) -> list[str]:
@@ -100,14 +93,10 @@ def _format_summary(result: Result) -> str:
 
 
 def _format_claims(claims: pd.DataFrame) -> str:
-    rows = [
-        [
-            row["claim"],
-            *format_values(row),
-            row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"]),
-        ]
-        for row in claims.to_dict("records")
-    ]
+    rows = []
+    for row in claims.to_dict("records"):
+        unexpected = " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
+        rows.append([row["claim"], *format_values(row), row["verdict"] + unexpected])
     names = ("claim", "published", "ours ± 2 MCSE", "verdict")
     headings = [Heading(name, is_number=name not in ("claim", "verdict")) for name in names]
     return _in_terminal(Grid(headings, rows, "Claims"))

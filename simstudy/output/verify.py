@@ -55,6 +55,7 @@ MIN_FOR_ERROR = 10  # groups from whose spread an error is checked
 NEEDED = ("summary.parquet", GROUPS, "claims.parquet")  # files without which little can be checked
 MAX_TIED = 0.01  # share of the drawn groups that may differ by a tie
 AGREES, DIFFERS, NOT_COMPARABLE = 0, 1, 2
+NOT_HERE = "replicates, which are not here"
 
 
 @dataclass
@@ -157,9 +158,7 @@ def verify(
     place = place_of(folder)
     manifest = runs.read_manifest(place)
     if manifest is None or "study" not in manifest:
-        raise errors.StoreError(
-            f"{place} holds no {runs.MANIFEST}: name a folder such as results/NAME."
-        )
+        raise errors.StoreError(f"{place} holds no {runs.MANIFEST}: name a folder of results")
     made = Verification(place, secrets.randbits(32) if seed is None else seed)
     _check_files(made, runs.listed_files(manifest, place))
     summary, groups = _table(place, "summary"), _table(place, "groups")
@@ -195,8 +194,7 @@ def verify(
         moved = study is not None and _other_versions(manifest)
         only_draws = all("drawn here" in text for text in made.wrong)
         made.status = NOT_COMPARABLE if moved and only_draws else DIFFERS
-        if moved:
-            made.said.append(f"versions differ: {moved}")
+        made.said += [f"versions differ: {moved}"] * bool(moved)
     _write(made)
     return made
 
@@ -224,16 +222,11 @@ def _check_files(made: Verification, listed: Mapping[str, str]) -> None:
     found = {name: runs.file_hash(made.folder / name) for name in listed}
     absent = [name for name, digest in found.items() if not digest]
     made.wrong += [f"{name} is listed and not here" for name in absent if name in NEEDED]
-    made.wrong += [
-        f"{name}: the manifest lists the hash {listed[name]}, the file has {digest}"
-        for name, digest in found.items()
-        if digest and digest != listed[name]
-    ]
-    made.said.append(
-        f"files: {len(listed) - len(absent):,} of {len(listed):,} are here, with hashes"
-    )
-    if absent:
-        made.unchecked.append(f"files that are not here: {errors.first_few(absent)}")
+    edited = [name for name, digest in found.items() if digest not in ("", listed[name])]
+    made.wrong += [f"{n}: its hash is {found[n]}, in the manifest {listed[n]}" for n in edited]
+    n_here = len(listed) - len(absent)
+    made.said.append(f"files: {n_here:,} of {len(listed):,} are here, with hashes")
+    made.unchecked += [f"files that are not here: {errors.first_few(absent)}"] * bool(absent)
 
 
 # The summary from the groups ------------------------------------------
@@ -280,16 +273,12 @@ def _check_summary(
     said = f"summary: {n_exact:,} of {len(summary):,} numbers are the means of their groups"
     made.said.append(said + f", {n_near:,} lie near them" * bool(n_near))
     if n_small := int((~is_checked).sum()):
-        made.unchecked.append(
-            f"{n_small:,} numbers that are no means, of few groups or groups of fewer than "
-            f"{MIN_SIZE} replicates"
-        )
-    if n_unknown := int((is_average & (count < MIN_FOR_ERROR)).sum()):
-        made.unchecked.append(
-            f"errors of {n_unknown:,} numbers of fewer than {MIN_FOR_ERROR} groups"
-        )
-    if len(rows) < len(summary):
-        made.unchecked.append(f"{len(summary) - len(rows):,} rows of the summary without groups")
+        small = f"of few groups or groups of fewer than {MIN_SIZE} replicates"
+        made.unchecked.append(f"{n_small:,} numbers that are no means, {small}")
+    if n_few := int((is_average & (count < MIN_FOR_ERROR)).sum()):
+        made.unchecked.append(f"errors of {n_few:,} numbers of fewer than {MIN_FOR_ERROR} groups")
+    n_without = len(summary) - len(rows)
+    made.unchecked += [f"{n_without:,} rows of the summary without groups"] * bool(n_without)
 
 
 def _tell(made: Verification, rows: pd.DataFrame, text: str, *numbers: pd.Series) -> None:
@@ -326,8 +315,7 @@ def _far(first: Any, second: Any, allowed: Any) -> Any:
 
 def _same_level(first: Any, second: Any) -> bool:
     """Whether two levels have one text, are the same number, or are both missing."""
-    if first is None or first != first:
-        return second is None or second != second
+    first, second = (None if each != each else each for each in (first, second))
     try:
         return str(first) == str(second) or math.isclose(float(first), float(second), rel_tol=RTOL)
     except (TypeError, ValueError):
@@ -347,20 +335,17 @@ def _check_code(made: Verification, manifest: Mapping[str, Any], current: RunPro
     listed, here = manifest.get(runs.INPUTS, {}).get("blocks", {}), current.of_blocks
     origins = [(origin, key) for origin, keys in listed.items() for key in keys]
     n_other = sum(key not in here.codes or here.origin(key) != old for old, key in origins)
-    made.said.append(
-        f"code: for {n_other:,} of {len(here.codes):,} units it is not the manifest's, or its "
-        "libraries have other versions: the draws show whether that moves a number"
-        if n_other
-        else "code: that of the manifest, with the same libraries"
-    )
+    units = f"{n_other:,} of {len(here.codes):,} units"
+    other = f"for {units} not the manifest's, or with other libraries: draws show what that moves"
+    same = "that of the manifest, with the same libraries"
+    made.said.append(f"code: {other if n_other else same}")
 
 
 def _other_versions(manifest: Mapping[str, Any]) -> str:
     """The libraries whose versions differ from the manifest's."""
     was, now = manifest.get("versions", {}), library_versions()
-    return errors.first_few(
-        [f"{n} {v} (here {now[n]})" for n, v in was.items() if now.get(n, v) != v]
-    )
+    others = [f"{n} {v} (here {now[n]})" for n, v in was.items() if now.get(n, v) != v]
+    return errors.first_few(others)
 
 
 @dataclass
@@ -373,7 +358,7 @@ class _NoReplicates:
     any_failed: bool = False
 
     def __getattr__(self, name: str) -> Any:
-        raise errors.StudyError("needs replicates, which are not here")
+        raise errors.StudyError(f"needs {NOT_HERE}")
 
 
 def _without_replicates(
@@ -401,11 +386,9 @@ def _check_claims(
     if listed is None or listed.empty:
         return
     ours = check_claims(study.claims, result)
-    checked = 0
-    for was, now in zip(listed.to_dict("records"), ours.to_dict("records"), strict=False):
-        if "replicates, which are not here" in str(now["detail"]):
-            continue
-        checked += 1
+    both = zip(listed.to_dict("records"), ours.to_dict("records"), strict=False)
+    checked = [pair for pair in both if NOT_HERE not in str(pair[1]["detail"])]
+    for was, now in checked:
         same = was["claim"] == now["claim"] and was["verdict"] == now["verdict"]
         unit = abs(now["reproduced"]) if math.isfinite(now["reproduced"]) else 1.0
         if not same or _far(was["reproduced"], now["reproduced"], RTOL * unit):
@@ -413,9 +396,9 @@ def _check_claims(
                 f"claim {was['claim']!r}: {was['reproduced']:.10g} ({was['verdict']}), by the "
                 f"summary {now['reproduced']:.10g} ({now['verdict']})"
             )
-    made.said.append(f"claims: {checked:,} of {len(listed):,} follow from the summary")
-    if checked < len(listed):
-        made.unchecked.append(f"{len(listed) - checked:,} claims that read replicates")
+    made.said.append(f"claims: {len(checked):,} of {len(listed):,} follow from the summary")
+    n_left = len(listed) - len(checked)
+    made.unchecked += [f"{n_left:,} claims that read replicates"] * bool(n_left)
 
 
 # Groups drawn again ---------------------------------------------------
@@ -433,10 +416,8 @@ def _with_methods_of(study: Study, summary: pd.DataFrame) -> Study:
     names = list(map(str, summary[axis].dropna().unique()))
     for name in names:
         if name not in study.methods:
-            raise errors.StudyError(
-                f"the folder has the method {name!r}, which the study lacks; "
-                f"{errors.nearest(name, study.methods)}"
-            )
+            near = errors.nearest(name, study.methods)
+            raise errors.StudyError(f"the study lacks the method {name!r} of the folder; {near}")
     return replace(study, methods={name: study.methods[name] for name in names})
 
 
@@ -452,10 +433,8 @@ class _Drawn:
         keys, known = list(self.plan.keys), {measure.name for measure in self.measures}
         self.n_each, rest = divmod(len(self.records), len(keys))  # rows of a scenario
         if rest or set(result.summary["measure"]) != known:
-            raise errors.StudyError(
-                "the summary has other scenarios or measures than the study: give the study with "
-                "the settings of the folder"
-            )
+            text = "the summary has other scenarios or measures than the study"
+            raise errors.StudyError(f"{text}: give the study with the settings of the folder")
         scenario = [keys[row // self.n_each] for row in groups["row"]]
         self.groups = groups.assign(key=scenario).set_index("row")
         found = self.groups[["key", *Group._fields]].drop_duplicates()
@@ -609,8 +588,7 @@ def _order(plan: Plan, units: Sequence[tuple[str, Group]], seed: int) -> list[tu
     kinds: dict[type, tuple[str, Group]] = {}
     for key, group in shuffled:
         kinds.setdefault(type(base_scenario(plan.keys[key])), (key, group))
-    first = list(kinds.values())
-    return [*first, *(unit for unit in shuffled if unit not in set(first))]
+    return list(dict.fromkeys([*kinds.values(), *shuffled]))
 
 
 def _write(made: Verification) -> None:

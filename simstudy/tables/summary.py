@@ -67,9 +67,7 @@ def summary_table(
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     if axis is not None and axis not in keys:
-        raise TableError(
-            f"columns={axis!r} is not a factor or axis of this summary; {nearest(axis, keys)}"
-        )
+        raise TableError(f"columns={axis!r} is no factor or axis here; {nearest(axis, keys)}")
     spread = axis or MEASURE
     names = [name for name in (*keys, MEASURE) if name != spread]
     places = pd.Series(pd.factorize(np.array(identities(summary[names])))[0], index=summary.index)
@@ -77,20 +75,17 @@ def summary_table(
     same = {name: summary[name].iloc[0] for name in names if is_constant(summary[name])}
     data = {n: firsts[n].tolist() for n in names if n not in same}
     words = {**value_labels, MEASURE: labels}
-    columns: dict[str, Column | str] = {
-        n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
-    }
+    columns = {n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data}
     for value, rows in summary.groupby(spread, sort=False, dropna=False):
         in_place = rows.set_axis(places[rows.index]).reindex(range(len(firsts)))
         name = str(value) if axis is None else f"{axis}={value}"
         own = f"{name}_estimate" if name in keys else name
-        error, warning = f"{name}_mcse", f"{name}_warning"
+        texts = in_place.get("warning", pd.Series(dtype=object)).fillna("").tolist()
+        error, warning = f"{name}_mcse", f"{name}_warning" if any(texts) else ""
         data |= {own: in_place["estimate"].tolist(), error: in_place["mcse"].tolist()}
+        data |= {warning: texts} if warning else {}
         heading = words.get(spread, {}).get(value, labels.get(value, as_words(value)))
-        is_warned = "warning" in rows and rows["warning"].fillna("").any()
-        if is_warned:
-            data[warning] = in_place["warning"].fillna("").tolist()
-        columns[own] = Column(heading, mcse=error, warning=warning if is_warned else "")
+        columns[own] = Column(heading, mcse=error, warning=warning)
     notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     caption = _caption(summary, title, axis or "")
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
@@ -138,12 +133,9 @@ def format_constants(
     same: Mapping[Any, Any], value_labels: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
     """The constant columns as text."""
-    texts = [
-        f"{labels.get(name, as_words(name))} = "
-        f"{factor_column([value], value_labels.get(name, {})).cell(value)}"
-        for name, value in same.items()
-        if value is not None and value == value
-    ]
+    known = {name: value for name, value in same.items() if value is not None and value == value}
+    cells = {n: factor_column([v], value_labels.get(n, {})).cell(v) for n, v in known.items()}
+    texts = [f"{labels.get(name, as_words(name))} = {cell}" for name, cell in cells.items()]
     return ", ".join(texts) + "." * bool(texts)
 
 
@@ -254,7 +246,6 @@ def differ(values: np.ndarray, errors: np.ndarray) -> bool:
 
 def _place(frame: pd.DataFrame, at: int, where: Sequence[str]) -> str:
     """Where a row is, by the factors that differ: " (n 20)"."""
-    varying = [name for name in where if len(set(map(repr, frame[name].tolist()))) > 1]
-    levels = {name: frame[name].iloc[at] for name in varying}
+    levels = {name: frame[name].iloc[at] for name in where if not is_constant(frame[name])}
     words = [f"{as_words(n)} {factor_column([v], {}).cell(v)}" for n, v in levels.items()]
     return f" ({', '.join(words)})" if words else ""

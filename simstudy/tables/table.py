@@ -154,9 +154,8 @@ class Table:
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        names = list(self.frame.columns)
-        given = [how for how in self.columns.values() if isinstance(how, Column)]
-        beside = [name for how in given for name in (how.mcse, how.warning) if name]
+        names, shown = list(self.frame.columns), self._shown.values()
+        beside = [name for how in shown for name in (how.mcse, how.warning) if name]
         for name in (*self.columns, *beside):
             if name not in names:
                 raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
@@ -354,12 +353,9 @@ def with_minus(text: str) -> str:
 
 def _mapped(grid: Grid, change: Callable[[str], str]) -> Grid:
     """A grid with every text changed."""
-    return Grid(
-        [Heading(change(text), is_number) for text, is_number in grid.headings],
-        [list(map(change, row)) for row in grid.rows],
-        change(grid.caption),
-        tuple(map(change, grid.notes)),
-    )
+    headings = [Heading(change(text), is_number) for text, is_number in grid.headings]
+    rows = [list(map(change, row)) for row in grid.rows]
+    return Grid(headings, rows, change(grid.caption), tuple(map(change, grid.notes)))
 
 
 def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> list[Place]:
@@ -389,10 +385,7 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     """
     check_file_name(name, "table", TableError)
     if not isinstance(table, Table):
-        raise TableError(
-            f"a {type(table).__name__} cannot be saved as a table: `save_table` needs a "
-            "simstudy.tables.Table. Return one of these."
-        )
+        raise TableError(f"a {type(table).__name__} is no table: return a simstudy.tables.Table")
     paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in ("csv", "md", "tex")]
     forms = [table.csv(), table.markdown(), table.latex(label or name)]
     for path, text in zip(paths, forms, strict=True):

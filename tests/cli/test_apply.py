@@ -130,13 +130,8 @@ def test_what_makes_no_sense_is_one_line(arguments, line, refused):
 
 # ---------------------------------------------------------------- what it costs others
 def test_other_verbs_do_not_load_it():
-    assert (
-        imported_by(
-            "import simstudy.cli.project",
-            ("simstudy.documents.applied", "simstudy.documents.stats"),
-        )
-        == []
-    )
+    names = ("simstudy.documents.applied", "simstudy.documents.stats")
+    assert imported_by("import simstudy.cli.project", names) == []
 
 
 def test_a_file_may_have_an_equals_sign_in_its_name(here, said):

@@ -64,11 +64,6 @@ def test_a_job_of_an_array_prints_which_share_it_drew(asked, said, monkeypatch):
     assert line.startswith("shard 3/7: ")
 
 
-def test_a_status_counts_from_the_store(asked, said):
-    said(*asked, "shard=2/4")
-    assert said("status", *asked)[1] == "blocks   6: 1 stored (0 with failures), 5 missing"
-
-
 def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
     asked, tmp_path, said, refused_here, monkeypatch
 ):

@@ -58,12 +58,8 @@ def test_words_name_experiments_of_any_group(project):
 
 
 def test_the_manifest_is_told_the_part_in_the_projects_own_group(project):
-    assert part_of("a", project) == {
-        "group": "ours",
-        "title": "One",
-        "page": "one",
-        "order": [1, 2],
-    }
+    one = {"group": "ours", "title": "One", "page": "one", "order": [1, 2]}
+    assert part_of("a", project) == one
     assert part_of("b", project) == {"group": "ours", "title": "Two", "page": "", "order": [2, 1]}
 
 

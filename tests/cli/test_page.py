@@ -15,14 +15,7 @@ PAGE = ROOT / "docs" / "command_line.md"
 def test_every_status_is_told():
     told = re.findall(r"^\| ([\d, ]+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     statuses = {int(number) for row in told for number in row.split(",")}
-    known = {
-        0,
-        ending.DEFECT,
-        ending.REFUSED,
-        ending.FAILED,
-        ending.BROKEN_PIPE,
-    }
-    assert known <= statuses
+    assert {0, ending.DEFECT, ending.REFUSED, ending.FAILED, ending.BROKEN_PIPE} <= statuses
 
 
 def test_every_command_is_shown():

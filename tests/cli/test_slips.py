@@ -69,30 +69,7 @@ def test_a_slip_gets_the_line_that_helps(typed, said, project, capsys):
     assert said.replace("NAME", NAME) in told
 
 
-def test_the_short_flag_shows_the_help(capsys, project):
-    assert main(["-h"]) == 0
-    assert "Usage" in capsys.readouterr().out
-
-
-def test_status_has_a_line_for_each_run_that_is_stored(project, capsys):
-    quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
-    assert main(["run", f"experiment={NAME}", "n_rep=40", *quiet]) == 0
-    capsys.readouterr()
-    assert main(["status", NAME]) == 0
-    assert "n_rep=40" in capsys.readouterr().out
-
-
 def test_why_is_whole_at_any_width(project, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "40")
     assert main(["why", NAME]) == 0
     assert "..." not in capsys.readouterr().out
-
-
-def test_the_table_of_a_sweep_has_estimates(project, capsys):
-    quiet = ["figures=false", "report=false", "progress=false", "n_jobs=1"]
-    assert main(["run", "-m", f"experiment={NAME}", "seed=1,2", "n_rep=100", *quiet]) == 0
-    told = capsys.readouterr().out
-    assert "measure coverage" in told
-    assert "±" in told
-    page = next((project / "results" / "sweeps").glob("*/index.html")).read_text()
-    assert "coverage 0." in page

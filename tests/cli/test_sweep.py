@@ -57,7 +57,9 @@ def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
     _, *rows, last = table.splitlines()
     assert [row.split()[:2] for row in rows] == [[name, "done"] for name in names]
     page = project / last.removeprefix("sweep: ")
-    assert "first/figures/one.png" in page.read_text(encoding="utf-8")
+    assert "measure mean_x" in table
+    shown = page.read_text(encoding="utf-8")
+    assert all(text in shown for text in ("first/figures/one.png", "mean_x ", "±"))
     assert len(out.splitlines()) == 3 + len(table.splitlines()) + 1, "a line for each run"
     assert again.count("nothing to do: ") == 3
     assert manifest(project / "results" / "last")["part"] == {

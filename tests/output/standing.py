@@ -57,7 +57,8 @@ SOUND = {"1": plain_figure, "2": needs_more, "3": would_hide}
 def is_current(result, config, file, *, figures, report):
     sources = sources_digest(file)
     inputs = manifest.inputs_of(result, result.folder, config, file, sources)
-    return manifest.is_current(result, result.folder, inputs, figures=figures, report=report)
+    asked = {"figures": figures, "report": report, "pdf": False}
+    return manifest.is_current(result, result.folder, inputs, asked)
 
 
 def current(tmp_path, *, config=CONFIG, n_rep=60, seed=1, file=FILE, figures=True, report=True):

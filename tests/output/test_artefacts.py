@@ -70,8 +70,7 @@ def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written, capsys)
     result, made = written
     assert made.manifest["tables_not_made"] == {
         "later": "n_obs = 99",
-        "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` needs a "
-        "simstudy.tables.Table. Return one of these.",
+        "frame": "TableError: a DataFrame is no table: return a simstudy.tables.Table",
         "defect": "ZeroDivisionError: a defect",
     }
     manifest = manifest_of(result.folder)

@@ -98,7 +98,7 @@ def test_the_digest_notices_the_last_bit():
 
 
 def test_in_memory_there_is_nowhere_to_write():
-    with pytest.raises(SimstudyError, match=r"lives in memory only: name a folder"):
+    with pytest.raises(SimstudyError, match="a result in memory needs a folder"):
         publish(study().run(10))
 
 

@@ -74,11 +74,8 @@ def write_index(folder: Place) -> Place:
         no_data=NO_DATA,
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
-    entries = [
-        {name: value for name, value in study.items() if name not in PAGE_ONLY}
-        for group in groups
-        for study in group["studies"]
-    ]
+    ordered = (study for group in groups for study in group["studies"])
+    entries = [{n: v for n, v in study.items() if n not in PAGE_ONLY} for study in ordered]
     write_json(folder / TWIN, {"simstudy": version, "others": others, "studies": entries})
     return folder / PAGE
 
@@ -97,9 +94,8 @@ def _files_below(results: Place) -> dict[str, set[str]]:
 def _study(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> Study:
     """The study in a folder with these files."""
     name, part, git = folder.name, manifest.get("part") or {}, manifest.get("git") or [{}]
-    rows = []
-    if CLAIMS in files:
-        rows = claim_rows(pd.read_parquet(BytesIO((folder / CLAIMS).read_bytes())))
+    claims = folder / CLAIMS
+    rows = claim_rows(pd.read_parquet(BytesIO(claims.read_bytes()))) if CLAIMS in files else []
     counts = [Counter(row["verdict"] for row in rows if row["scored"] == s) for s in (True, False)]
     n_rep = manifest["replicates_per_scenario"]
     sizes = list(n_rep.values()) if isinstance(n_rep, dict) else [n_rep]

@@ -14,17 +14,8 @@ from urllib.parse import quote
 from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import Result, doubts_of
 from simstudy.analysis.summary import MEASURE
+from simstudy.claims import verdict
 from simstudy.claims.claim import format_allowed, format_intended, format_values, format_verdict
-from simstudy.claims.verdict import (
-    DIFFERS,
-    IN_PRINT_ONLY,
-    NO_DATA,
-    REPRODUCED,
-    TOO_FEW,
-    UNCHECKABLE,
-    format_counts,
-    is_unexpected,
-)
 from simstudy.design.reprs import from_to
 from simstudy.lazy import pd
 from simstudy.output.findings import evidence_of, failures_of
@@ -66,20 +57,14 @@ LEFT_OUT = {
 }  # fmt: skip
 """Entries of a manifest that the report shows in other sections."""
 MEANINGS = {
-    REPRODUCED: "the simulation agrees with what is printed",
-    IN_PRINT_ONLY: "the printed number is found again, but it is not what it is taken for",
-    DIFFERS: "the simulation disagrees by more than chance and rounding explain",
-    UNCHECKABLE: "the document leaves out what a check would need",
-    TOO_FEW: "more replicates are needed to decide",
+    verdict.REPRODUCED: "the simulation agrees with what is printed",
+    verdict.IN_PRINT_ONLY: "the printed number is found again, but it is not what it is taken for",
+    verdict.DIFFERS: "the simulation disagrees by more than chance and rounding explain",
+    verdict.UNCHECKABLE: "the document leaves out what a check would need",
+    verdict.TOO_FEW: "more replicates are needed to decide",
 }
-CLASSES = {
-    REPRODUCED: "reproduced",
-    IN_PRINT_ONLY: "in-print",
-    DIFFERS: "differs",
-    UNCHECKABLE: "uncheckable",
-    TOO_FEW: "too-few",
-    NO_DATA: "too-few",
-}
+CSS = ("reproduced", "in-print", "differs", "uncheckable", "too-few", "too-few")
+CLASSES = dict(zip(verdict.VERDICTS, CSS, strict=True))
 """CSS class of each verdict, which sets its colour and mark in both pages."""
 NOTES = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
@@ -90,8 +75,7 @@ def write_report(
     files: Sequence[Place],
     manifest: Mapping[str, Any],
     about: str,
-    *,
-    tables: Mapping[str, Table] = MappingProxyType({}),
+    tables: Mapping[str, Table],
 ) -> Place:
     """Write `report.html` to a folder.
 
@@ -110,10 +94,8 @@ def write_report(
     """
     name, details, warned = result.plan.name, result.details, result.warnings
     headings = headings_of(about)
-    not_made = {
-        "figures": {title_of(name): why for name, why in manifest["figures_not_drawn"].items()},
-        "tables": manifest.get("tables_not_made", {}),
-    }
+    not_drawn = {title_of(name): why for name, why in manifest["figures_not_drawn"].items()}
+    not_made = {"figures": not_drawn, "tables": manifest.get("tables_not_made", {})}
     made = {entry: value for entry, value in manifest.items() if entry not in LEFT_OUT}
     in_python = f"study.run({max(result.n_rep.values())}, seed={manifest['seed']})"
     shown = figures_to_show(files, manifest)
@@ -132,12 +114,9 @@ def write_report(
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
         "study.html", name=name, headings=headings, title=headings.question or as_words(name),
-        heading="At a glance" if details.answer is None else "Answer",
-        answer=manifest["answer"],
-        evidence=evidence_of(result),
-        best=next(iter(shown), None), manifest=manifest,
-        size=format_size(result),
-        n_failed=failures_of(result), doubts=doubts_of(result),
+        heading="At a glance" if details.answer is None else "Answer", answer=manifest["answer"],
+        evidence=evidence_of(result), best=next(iter(shown), None), manifest=manifest,
+        size=format_size(result), n_failed=failures_of(result), doubts=doubts_of(result),
         n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * details.level:g}%", run_time=format_run_time(result),
         given=bool(details.repeat_command),
@@ -149,17 +128,12 @@ def write_report(
 
 def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, dict[str, Any]]:
     """Every table of the study as it is published, with the names of its files."""
-    return {
-        title_of(name): {
-            "table": html_grid(table.grid, f"Table {as_words(name)}"),
-            "title": table.grid.caption,
-            "notes": table.grid.notes,
-            "files": [
-                p.name for p in files if p.stem == file_name(name) and p.parent.name == TABLES
-            ],
-        }
-        for name, table in tables.items()
-    }
+    shown = {}
+    for name, table in tables.items():
+        own = [p.name for p in files if p.stem == file_name(name) and p.parent.name == TABLES]
+        about = {"title": table.grid.caption, "notes": table.grid.notes, "files": own}
+        shown[title_of(name)] = {"table": html_grid(table.grid, f"Table {as_words(name)}"), **about}
+    return shown
 
 
 def summary_of(
@@ -241,15 +215,10 @@ def html_grid(grid: Grid, caption: str, named_by: int = 0, n_rows: int = 0) -> d
         Number of all rows, if these are not all.
     """
     rows = [list(map(with_minus, row)) for row in grid.rows]
-    columns = [
-        {
-            "name": name,
-            "is_number": is_number,
-            "is_choice": (at < named_by or not is_number)
-            and len({row[at] for row in rows}) in MENU_SIZES,
-        }
-        for at, (name, is_number) in enumerate(grid.headings)
-    ]
+    columns = []
+    for at, (name, is_number) in enumerate(grid.headings):
+        has_menu = (at < named_by or not is_number) and len({row[at] for row in rows}) in MENU_SIZES
+        columns.append({"name": name, "is_number": is_number, "is_choice": has_menu})
     return {
         "caption": caption,
         "columns": columns,
@@ -277,15 +246,10 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
             kind, path = ("png", png) if svg is None else ("svg+xml", svg)
             told = filter(None, [caption, manifest.get("alt_texts", {}).get(name)])
             picture = base64.b64encode(path.read_bytes()).decode()
-            shown.append(
-                {
-                    "name": stem,
-                    "title": title_of(name),
-                    "alt": " ".join(told) or f"{title_of(name)} of {manifest['study']}",
-                    "source": f"data:image/{kind};base64,{picture}",
-                    "has_pdf": f"{stem}.pdf" in there,
-                }
-            )
+            alt = " ".join(told) or f"{title_of(name)} of {manifest['study']}"
+            content = {"source": f"data:image/{kind};base64,{picture}", "alt": alt}
+            about = {"name": stem, "title": title_of(name), "has_pdf": f"{stem}.pdf" in there}
+            shown.append(about | content)
     return shown
 
 
@@ -307,7 +271,7 @@ def _as_text(claim: Mapping[Any, Any]) -> dict[Any, Any]:
     published, ours = format_values(claim)
     notes = {"Intended": format_intended(claim)}
     notes |= {label: claim[name] for name, label in NOTES.items()}
-    unexpected = is_unexpected(claim["verdict"], claim["expected"])
+    unexpected = verdict.is_unexpected(claim["verdict"], claim["expected"])
     return {
         **claim,
         "published": published,
@@ -315,7 +279,7 @@ def _as_text(claim: Mapping[Any, Any]) -> dict[Any, Any]:
         "value": float(claim["reproduced"]),
         "allowed": format_allowed(claim),
         "verdict_text": format_verdict(claim) + ", unexpected" * unexpected,
-        "css_class": CLASSES.get(claim["verdict"], CLASSES[TOO_FEW]),
+        "css_class": CLASSES.get(claim["verdict"], CLASSES[verdict.TOO_FEW]),
         "is_unexpected": unexpected,
         "notes": {label: text for label, text in notes.items() if text},
     }
@@ -334,20 +298,15 @@ def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    rules: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    made = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, **rules)
     script = "".join(map(template_text, SCRIPTS))
     style, index_style = (Markup(template_text(name)) for name in ("style.css", "index.css"))
     made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
     made.globals |= {"script_hash": content_hash(script), "link": link, "from_to": from_to}
     made.globals |= {"classes": CLASSES, "meanings": MEANINGS}
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
-    made.filters |= {"value": format_value, "counts": format_counts}
+    made.filters |= {"value": format_value, "counts": verdict.format_counts}
     return made
 
 

@@ -38,17 +38,14 @@ def write_page_of(name, folder, tables):
     files += [folder / "tables" / f"{table}.csv" for table in tables]
     about = ast.get_docstring(ast.parse(module.read_text()))
     result = _result(published, folder, manifest)
-    return write_report(result, folder, files, manifest, about, tables=tables)
+    return write_report(result, folder, files, manifest, about, tables)
 
 
 def _result(published, folder, manifest):
     keys = [str(at) for at in range(manifest["scenarios"])]
     return SimpleNamespace(
         plan=SimpleNamespace(
-            name=folder.name,
-            scenarios=[Nothing()] * len(keys),
-            methods_axis="method",
-            axes={},
+            name=folder.name, scenarios=[Nothing()] * len(keys), methods_axis="method", axes={},
             has_classes=False,
         ),
         folder=folder,
@@ -59,7 +56,5 @@ def _result(published, folder, manifest):
         ),
         summary=pd.read_parquet(published / "summary.parquet"),
         claims=pd.read_parquet(published / "claims.parquet"),
-        warnings=pd.DataFrame(),
-        failures=pd.DataFrame(),
-        seconds=pd.DataFrame(),
-    )
+        **dict.fromkeys(("warnings", "failures", "seconds"), pd.DataFrame()),
+    )  # fmt: skip

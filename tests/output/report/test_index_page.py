@@ -156,10 +156,7 @@ def test_what_went_wrong_in_a_study_is_said(tmp_path):
             "run: the same twice",
             "estimate: mse at n 5",
         ],
-        "python": [
-            "/",
-            "drawn from Python, and not published: no figures, claims or report",
-        ],
+        "python": ["/", "drawn from Python, and not published: no figures, claims or report"],
     }
 
 

@@ -109,11 +109,8 @@ def test_the_contents_name_every_section(page):
     linked = [link["href"][1:] for link in page.named("a") if link["href"].startswith("#")]
     sections = [tag["aria-labelledby"] for tag in page.named("section") if "aria-labelledby" in tag]
     assert linked == ["main", *sections], "after a link that skips them"
-    shown, made = (
-        ("findings", "figures", "claims", "tables"),
-        ("design", "summary", "again", "made"),
-    )
-    assert sections == [*shown, *made]
+    shown = ["findings", "figures", "claims", "tables"]
+    assert sections == [*shown, "design", "summary", "again", "made"]
     folded = [tag["aria-labelledby"] for tag in page.named("section") if "id" in tag]
     assert folded == sections[4:], "how it was made"
 
