@@ -85,13 +85,11 @@ def is_below(folder: Place, name: str) -> bool:
 
 def file_hash(path: Place) -> str:
     """Hash a file; the hash is empty if it does not exist or is not a regular file."""
-    if isinstance(path, Path) and not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError:
-        return ""
+    with contextlib.suppress(OSError):
+        if not isinstance(path, Path) or path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    return ""
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
@@ -126,8 +124,7 @@ class StoredRun:
 
     def uses(self, provenance: Provenance, key: str) -> bool:
         """Whether it uses blocks of a scenario or method with this provenance."""
-        is_same_study = provenance.settings.get("study") == self.manifest.get("study")
-        return is_same_study and key in self.blocks.get(provenance.origin(key), ())
+        return key in self.blocks.get(provenance.origin(key), ())
 
 
 def list_runs(study: Place) -> list[StoredRun]:
@@ -172,8 +169,7 @@ class BlockTimings(NamedTuple):
 
     def plus(self, other: BlockTimings) -> BlockTimings:
         """Add two timings."""
-        n_blocks = self.n_blocks + other.n_blocks
-        return BlockTimings(n_blocks, self.own + other.own, self.data + other.data)
+        return BlockTimings(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
 class Times(NamedTuple):
@@ -231,18 +227,9 @@ def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRe
     name
         Name of the run, for the file.
     """
-    made_from = provenance.digest_of_each(provenance.values)
-    times = record.times or Times("", "")
-    spent = {
-        (key, made_from[key]): (timings, times)
-        for key, timings in record.spent.items()
-        if key in made_from
-    }
-    warnings = [
-        (key, made_from[key], kind, text)
-        for (kind, key), text in record.warnings.items()
-        if key in made_from
-    ]
+    made_from, times = provenance.digests(), record.times or Times("", "")
+    spent = {(key, made_from[key]): (each, times) for key, each in record.spent.items()}
+    warnings = [(key, made_from[key], kind, text) for (kind, key), text in record.warnings.items()]
     _write(blocks, name, spent, dict.fromkeys(warnings))
 
 
@@ -255,7 +242,7 @@ def _write(blocks: Place, name: str, spent: Spent, warnings: Warned) -> None:
 def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
     """Read the records of all runs with this provenance; damaged files are ignored."""
     found = RunRecord()
-    ours = provenance.digest_of_each(provenance.values).items()
+    ours = provenance.digests().items()
     spent, warnings = _read_all(record_files(blocks))
     for made, (timings, times) in spent.items():
         if made in ours:
@@ -336,22 +323,12 @@ def read_verdicts(blocks: Place, rtol: Mapping[str, float]) -> Verdicts:
     return found
 
 
-def write_verdicts(blocks: Place, verdicts: Verdicts) -> None:
-    """Write a record; a folder that cannot be written is compared again by the next run."""
-    compared = [
-        {"unit": unit, "stored": stored, "current": current, **verdict}
-        for (unit, stored, current), verdict in verdicts.items()
-    ]
-    with contextlib.suppress(OSError):
-        write_json(blocks / RECORDS / VERDICTS / f"{uuid.uuid4().hex}.json", {"compared": compared})
-
-
-def accepted_origins(verdicts: Verdicts, current: Provenance) -> dict[str, frozenset[str]]:
+def accepted_origins(verdicts: Verdicts, current: Provenance) -> Mapping[str, set[str]]:
     """The origins of other blocks that agree with the current ones, by key."""
     found: dict[str, set[str]] = defaultdict(set)
     for key, stored, _ in _agreeing(verdicts, current):
         found[key].add(stored)
-    return {key: frozenset(origins) for key, origins in found.items()}
+    return found
 
 
 def _agreeing(verdicts: Verdicts, current: Provenance) -> Iterator[Pair]:
@@ -419,7 +396,7 @@ class StudyFolder:
         """
         if out is None:
             temporary = TemporaryFolder()
-            blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
+            blocks = Store(temporary.path / REPLICATES, plan.block_size, provenance)
             return cls(None, blocks, temporary=temporary)
         place = place_of(out)
         if isinstance(place, Path):
@@ -441,7 +418,13 @@ class StudyFolder:
     def record(self, verdicts: Verdicts) -> None:
         """Record comparisons, and have the blocks that agree count."""
         assert self.blocks is not None  # a temporary store has no other blocks
-        write_verdicts(self.blocks, verdicts)
+        compared = [
+            {"unit": unit, "stored": stored, "current": current, **verdict}
+            for (unit, stored, current), verdict in verdicts.items()
+        ]
+        path = self.blocks / RECORDS / VERDICTS / f"{uuid.uuid4().hex}.json"
+        with contextlib.suppress(OSError):  # the next run then compares again
+            write_json(path, {"compared": compared})
         self.verdicts |= verdicts
         accepted = accepted_origins(self.verdicts, self.store.provenance)
         self.store = self.store.reopened(accepted=accepted)

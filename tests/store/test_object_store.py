@@ -128,7 +128,7 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
     files = objects()
     sent = pickle.loads(pickle.dumps(files))
     name = put(sent, ("a", 0, 1))
-    assert os.listdir(sent._copies.name) == []
+    assert os.listdir(sent._copies.path) == []
     assert files.names() == [name]
     assert_holds(Store(files, ROWS, OWNER), "a", 1)
 
