@@ -93,14 +93,11 @@ QUERY_METHODS = frozenset({"eval", "query"})
 ENVIRONMENT = frozenset({"environ", "getenv", "expandvars"})
 """Names in code that reads environment variables."""
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+_THREADS = """
+OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS VECLIB_MAXIMUM_THREADS
+NUMEXPR_NUM_THREADS
+"""
+THREAD_VARIABLES = tuple(_THREADS.split())
 """Variables for numbers of threads. They do not count, since the engine sets them.
 
 NUMBA_NUM_THREADS is left out: numba keeps the number it was loaded with and raises if the variable
