@@ -220,18 +220,13 @@ def in_one_line(text: str) -> str:
     str
         The line.
     """
-    said = _visible(writable(" ".join(text.split())))
+    said = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in writable(" ".join(text.split()))
+    )  # others control a terminal, or the direction of text
     if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
         return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
     return said
-
-
-def _visible(text: str) -> str:
-    """Escape letters that cannot be printed: they control a terminal or the direction of text."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
 
 
 def writable(text: str) -> str:

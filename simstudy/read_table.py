@@ -79,12 +79,9 @@ def parsed_csv(file: BinaryIO, **options: Any) -> Any:
 
 
 def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place) -> pd.DataFrame:
-    def read(**how: Any) -> pd.DataFrame:
+    def read(**how: Any) -> Any:
         file.seek(0)
-        table: pd.DataFrame = parsed_csv(
-            file, skipinitialspace=True, low_memory=False, **{**options, **how}
-        )
-        return table
+        return parsed_csv(file, skipinitialspace=True, low_memory=False, **{**options, **how})
 
     def names(separator: str) -> list[str]:
         one_line = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
@@ -100,7 +97,7 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
             f"{path} names the column {twice} {header.count(twice)} times: give each column "
             "another name."
         )
-    table = read(sep=separator)
+    table: pd.DataFrame = read(sep=separator)
     if separator == ";":
         other = read(sep=separator, decimal=",")
         points, commas = ({*each.select_dtypes("number")} for each in (table, other))
