@@ -17,8 +17,7 @@ from simstudy.study import RunOptions
 from simstudy.study.run import run as run_study
 from tests.factories import mean_study
 from tests.file_systems import Counting, Cut
-from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
-from tests.store.test_files import put
+from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, put
 
 N = len(BLOCKS)
 
