@@ -474,9 +474,6 @@ class Walk:
             and not contents.is_generated(value)
             and not isinstance(value, types.MemberDescriptorType)
         }
-        parameters = vars(kind).get("__dataclass_params__")
-        if parameters is not None and parameters.init:
-            own.pop("__init__", None)
         own["__slots__"] = tuple(vars(kind).get("__slots__", ()))  # instead of their descriptors
         return sorted(own.items())
 

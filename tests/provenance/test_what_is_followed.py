@@ -182,6 +182,14 @@ def test_a_wrapper_counts_whoever_checks_its_types(checker, trace):
         assert other == entries("nobody", WRAPPED.replace(old, new)) != plain
 
 
+def test_a_dataclass_counts_with_an_init_of_its_own(trace):
+    """`dataclass` generates none then, although its parameter `init` is true."""
+    field = "    n_obs: int = 10\n"
+    own = f"{field}\n    def __init__(self, k):\n        vars(self).update(k=2.0 * k)\n"
+    before, after = (trace((field, text)) for text in (own, own.replace("2.0", "3.0")))
+    assert differing(before, after) == {"Trial.__init__"}
+
+
 def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read(trace, tmp_path):
     looks_up = ("x = streams", '__import__("traced_helpers")\n        x = streams')
     before = trace(looks_up)
