@@ -173,17 +173,13 @@ def describe(error: BaseException) -> str:
     str
         Its type and its text.
     """
-    text = in_one_line(_said_by(error))
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _said_by(error: BaseException) -> str:
     try:
-        return str(error)
+        text = in_one_line(str(error))
     except KeyboardInterrupt:
         raise
     except BaseException as own:  # the __str__ of a user's class may raise anything
-        return f"(its text cannot be had: str of it raised {type(own).__name__})"
+        text = f"(its text cannot be had: str of it raised {type(own).__name__})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def how_to_install(error: BaseException) -> str:

@@ -116,7 +116,10 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
     if kind is np.ufunc and _is_known(value):
         return f"ufunc {value.__name__}"
     if kind.__name__ in FRAMES and top_of(kind) in ("pandas", "pyarrow", "polars"):
-        return f"{kind.__qualname__} {_hash_of_frame(value)}"
+        import joblib  # its hash is that of names, values, types, index and attributes
+
+        plain = value.to_pandas() if hasattr(value, "to_pandas") else value
+        return f"{kind.__qualname__} {joblib.hash(plain)}"
     raise UnknownValueError(repr(kind))
 
 
@@ -152,13 +155,6 @@ def _without_last_bits(array: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         mantissa, exponent = np.frexp(array)
         return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS))
-
-
-def _hash_of_frame(frame: Any) -> str:
-    """Hash a table: columns by name, type and value, index, attributes."""
-    import joblib
-
-    return str(joblib.hash(frame.to_pandas() if hasattr(frame, "to_pandas") else frame))
 
 
 # ---------------------------------------------------------------- content of objects

@@ -281,8 +281,7 @@ class Walk:
         text = modules.text_of(module)
         if policy.TEACHES_NUMBA.search(text):
             self.whole(module)
-        loaded = sys.modules.get(module)
-        names = vars(loaded) if loaded else {}
+        names = vars(sys.modules[module]) if module in sys.modules else {}
         found = modules.effects_at_import(text)
         effects = [digest for name, digest in found if _is_setting(names.get(name))]
         if effects:  # a notebook may execute a cell several times

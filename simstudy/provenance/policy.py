@@ -30,9 +30,8 @@ def is_ours(module: str) -> bool:
 
 def is_passed_over(module: str) -> bool:
     """Whether a module is one of simstudy that does not count."""
-    if not is_ours(module) or module in FOLLOWED:
-        return False
-    return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
+    runs = module in SILENT or not RUNS.isdisjoint(module.split(".")[1:2])
+    return is_ours(module) and module not in FOLLOWED and runs
 
 
 TEACHES_NUMBA = re.compile(

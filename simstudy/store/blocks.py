@@ -436,16 +436,15 @@ def stored_messages(plan: Plan, store: Store, key: str, n_rep: int, name: str) -
     name
         Kind of message: `error` or `warning`.
     """
-    names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
+    names = [column for column in MESSAGE_COLUMNS[name] if column in store.schema.names]
     if not names or not n_rep:
         return
     table = store.read(key, n_rep, names)
-    for column in MESSAGE_COLUMNS[name]:
-        if column in table.column_names:
-            texts = arrow_schema.texts_of(table, column)
-            if name == ERROR:
-                texts = arrow_schema.counted_errors(plan, texts)
-            yield from arrow_schema.messages_in(texts)
+    for column in names:
+        texts = arrow_schema.texts_of(table, column)
+        if name == ERROR:
+            texts = arrow_schema.counted_errors(plan, texts)
+        yield from arrow_schema.messages_in(texts)
 
 
 def failed_replicates(plan: Plan, store: Store, key: str, n_blocks: int) -> np.ndarray:

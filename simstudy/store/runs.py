@@ -46,10 +46,8 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     if not path.exists():
         return None
     content = read_json(path)
-    if content is None:
-        raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
-    if not isinstance(content.get("study", ""), str):
-        raise StoreError(f"{path} is damaged: study is no text. {RUN_AGAIN}")
+    if content is None or not isinstance(content.get("study", ""), str):
+        raise StoreError(f"{path} is damaged: it is no JSON object that names a study. {RUN_AGAIN}")
     for name in COUNTS if "study" in content else ():
         value: Any = content.get(name)
         sizes = value.values() if isinstance(value, dict) else [value]
@@ -75,12 +73,11 @@ def is_below(folder: Place, name: str) -> bool:
         return False
     if not isinstance(folder, Path):
         return True
-    try:
+    with contextlib.suppress(OSError):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             (folder / name).stat()  # refuses a loop of links, which resolve() accepts since 3.13
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except OSError:
-        return False
+    return False
 
 
 def file_hash(path: Place) -> str:
@@ -104,15 +101,8 @@ def study_folder(run: Place) -> Place:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A finished run of a study.
+    """A finished run of a study."""
 
-    Parameters
-    ----------
-    name
-        Name of the run's folder; empty for the run in the study's own folder.
-    """
-
-    name: str
     folder: Place
     manifest: Mapping[str, Any]
 
@@ -137,11 +127,7 @@ def list_runs(study: Place) -> list[StoredRun]:
     """
     below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
     found = ((folder, read_json(folder / MANIFEST)) for folder in (study, *below))
-    return [
-        StoredRun("" if folder == study else folder.name, folder, manifest)
-        for folder, manifest in found
-        if manifest is not None
-    ]
+    return [StoredRun(folder, manifest) for folder, manifest in found if manifest is not None]
 
 
 # ---------------------------------------------------------------- records of seconds and warnings
