@@ -348,10 +348,10 @@ class Walk:
         for text in sorted(strings):
             if text in sys.modules:
                 self.whole(text)
-        path = None if is_ours(module) else source_file(module)
-        for neighbour in sorted(modules.files_in(path.parent)) if path else ():
-            key = Key("", f"{neighbour.relative_to(path.parent)} beside {_known_as(module)}")
-            self._enter(key, hash_of_source(neighbour.read_text("utf-8", "replace")))
+        if not is_ours(module) and (path := source_file(module)):
+            for neighbour in sorted(modules.files_in(path.parent)):
+                key = Key("", f"{neighbour.relative_to(path.parent)} beside {_known_as(module)}")
+                self._enter(key, hash_of_source(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
         """Add the name by which pickle sends a function or class."""

@@ -288,7 +288,7 @@ def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
     """Refuse a column of numbers that is missing in blocks that did not fail."""
     numbers = [name for name in names if not pa.types.is_string(table[name].type)]
     incomplete = [name for name in numbers if table[name].null_count]
-    failed = rows_with_error(table) if incomplete else None
+    failed = rows_with_error(table) if incomplete else np.zeros(0, dtype=bool)
     for name in incomplete:
         n_holes = int((table[name].is_null().to_numpy() & ~failed).sum())
         if n_holes:
