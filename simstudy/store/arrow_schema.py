@@ -51,7 +51,8 @@ class Block(NamedTuple):
 def block_table(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
     """Make the table to store for some blocks, in order: one row per replicate."""
     tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
-    return concat_tables(tables)
+    schema = unified(table.schema for table in tables)
+    return pa.concat_tables(with_schema(table, schema) for table in tables)
 
 
 def _likeness(block: Block) -> tuple[Any, ...]:
@@ -223,14 +224,6 @@ def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
         for each in schema
     ]
     return pa.table(columns, schema=schema)
-
-
-def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables, with types that hold all of their values."""
-    if all(table.schema.equals(tables[0].schema) for table in tables):
-        return pa.concat_tables(tables)
-    schema = unified(table.schema for table in tables)
-    return pa.concat_tables(with_schema(table, schema) for table in tables)
 
 
 # ---------------------------------------------------------------- from the store

@@ -10,7 +10,6 @@ import pytest
 from simstudy.output.report.pages import TEMPLATES
 from simstudy.provenance.modules import (
     files_in,
-    forget_modules,
     hash_of_source,
     imported_modules,
     is_below,
@@ -19,6 +18,7 @@ from simstudy.provenance.modules import (
     source_files,
     sources_digest,
 )
+from tests.provenance import forget
 
 SOURCES = {
     "placed/__init__.py": "",
@@ -39,20 +39,13 @@ def project(tmp_path, monkeypatch):
         path = tmp_path / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        forget()
+        forget("placed")
         return path
 
     for place, text in SOURCES.items():
         write(place, text)
     yield write
-    forget()
-
-
-def forget():
-    for name in [name for name in sys.modules if name.split(".")[0] == "placed"]:
-        del sys.modules[name]
-    importlib.invalidate_caches()
-    forget_modules()
+    forget("placed")
 
 
 def test_whose_a_module_is(project):
@@ -151,8 +144,7 @@ def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path,
         after = sources_digest(str(mine))
         assert after != before
         before = after
-    for name in names:
-        sys.modules.pop(name, None)
+    forget(*names)
 
 
 def test_templates_are_sources_of_outputs():

@@ -8,8 +8,7 @@ import pytest
 
 from simstudy.provenance.fingerprint import changes
 from simstudy.provenance.fingerprint import trace as trace_roots
-from simstudy.provenance.modules import forget_modules
-from tests.provenance import fingerprint
+from tests.provenance import fingerprint, forget
 
 MODEL = '''
 """A scenario."""
@@ -83,21 +82,13 @@ def trace(tmp_path, monkeypatch):
             texts = {name: text.replace(old, new) for name, text in texts.items()}
         for name, text in texts.items():
             (tmp_path / f"{name}.py").write_text(text.replace("HELPERS", "traced_helpers"))
-        forget()
+        forget(*texts)
         module = importlib.import_module("traced_model")
         found = fingerprint([eval(use, vars(module))])
         return {name.removeprefix("traced_"): value for name, value in found.items()}
 
     yield fingerprint_with
-    forget()
-
-
-def forget():
-    """As a new process: nothing of the modules is remembered."""
-    for name in ("traced_model", "traced_helpers"):
-        sys.modules.pop(name, None)
-    importlib.invalidate_caches()
-    forget_modules()
+    forget("traced_model", "traced_helpers")
 
 
 def differing(first, second):

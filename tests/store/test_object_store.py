@@ -48,11 +48,6 @@ def filled():
 
 
 # ---------------------------------------------------------------- requests
-def test_a_file_is_put_with_one_request(asked):
-    put(objects(), ("a", 0, 1))
-    assert asked == {"put_file": 1}
-
-
 def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
     store = Store(again(filled), ROWS, OWNER)
     assert asked == {"ls": 1, "cat_file": N}
