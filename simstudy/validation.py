@@ -35,8 +35,8 @@ def refuse_inexact(name: str, array: np.ndarray) -> None:
     All blocks of a column have one type. Blocks with missing values hold doubles, so the integers
     of other blocks must be convertible.
     """
-    is_of_python = array.dtype == object and all(isinstance(value, int) for value in array.flat)
-    if array.size and (is_of_python or (array.dtype.kind in "iu" and array.dtype.itemsize == 8)):
+    are_python_ints = array.dtype == object and all(isinstance(value, int) for value in array.flat)
+    if array.size and (are_python_ints or (array.dtype.kind in "iu" and array.dtype.itemsize == 8)):
         largest = max(int(array.max()), -int(array.min()))
         if largest > LARGEST_EXACT:
             raise StudyError(

@@ -92,7 +92,7 @@ def origin(module: str) -> str | None:
     if loaded is not None:  # a module's own __getattr__ is not asked
         spec, file = (vars(loaded).get(name) for name in ("__spec__", "__file__"))
         return str(file) if file else getattr(spec, "origin", None)
-    with contextlib.suppress(Exception):  # it imports the package, whose own code may raise it
+    with contextlib.suppress(Exception):  # it imports the package, which may raise anything
         found = importlib.util.find_spec(module)
         return found.origin if found else None
     return None

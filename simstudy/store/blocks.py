@@ -283,9 +283,8 @@ class Store:
         n_blocks = -(-n_rows // self.rows_per_block)
         table = self.rows_between(key, 0, n_blocks, columns)
         if table.num_rows < n_rows:
-            raise StoreError(
-                f"block {self.n_blocks(key)} of scenario {key} is not in {self.files}."
-            )
+            missing = self.n_blocks(key)
+            raise StoreError(f"block {missing} of scenario {key} is not in {self.files}.")
         return table.slice(0, n_rows)
 
     def rows_between(

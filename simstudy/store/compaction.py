@@ -65,7 +65,7 @@ def _merge(store: Store, sources: Mapping[str, int]) -> None:
     numbers = [file.number for file in store.referenced_files if file.name in sources]
     slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
     slices = slices[np.argsort(slices["generation"], kind="stable")]
-    with contextlib.suppress(FileNotFoundError):  # without locks, another run may merge the same
+    with contextlib.suppress(FileNotFoundError):  # without locks, another run may merge them, too
         targets = {_write_slices(store, some) for some in _batches(slices, sum(sources.values()))}
         for name in sources.keys() - targets:
             store.files.delete(name)

@@ -87,7 +87,8 @@ class Folder:
                 found[name] = stamp
                 yield name, metadata
         if not found.items() <= known.items():
-            kept = {name: (known | found)[name] for name in self.names() if name in known | found}
+            verified = known | found
+            kept = {name: verified[name] for name in self.names() if name in verified}
             with contextlib.suppress(OSError):  # a read-only folder
                 places.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
