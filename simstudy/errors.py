@@ -173,17 +173,13 @@ def describe(error: BaseException) -> str:
     str
         Its type and its text.
     """
-    text = in_one_line(_said_by(error))
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _said_by(error: BaseException) -> str:
     try:
-        return str(error)
+        text = in_one_line(str(error))
     except KeyboardInterrupt:
         raise
     except BaseException as own:  # the __str__ of a user's class may raise anything
-        return f"(its text cannot be had: str of it raised {type(own).__name__})"
+        text = f"(its text cannot be had: str of it raised {type(own).__name__})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def how_to_install(error: BaseException) -> str:
@@ -220,18 +216,13 @@ def in_one_line(text: str) -> str:
     str
         The line.
     """
-    said = _visible(writable(" ".join(text.split())))
+    said = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in writable(" ".join(text.split()))
+    )  # others control a terminal, or the direction of text
     if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
         return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
     return said
-
-
-def _visible(text: str) -> str:
-    """Escape letters that cannot be printed: they control a terminal or the direction of text."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
 
 
 def writable(text: str) -> str:

@@ -9,18 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "LazyModule",
-    "exports",
-    "ggplot",
-    "optimize",
-    "p9",
-    "pc",
-    "pd",
-    "special",
-    "stats",
-    "torch",
-]
+__all__ = ["LazyModule", "exports", "ggplot", "optimize", "p9", "pc", "pd", "special", "stats"]
 
 
 class LazyModule:
@@ -43,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotnine as p9
     import pyarrow.compute as pc
-    import torch
     from plotnine import ggplot
     from scipy import optimize, special, stats
 else:
@@ -53,7 +41,6 @@ else:
     optimize = LazyModule("scipy.optimize")
     special = LazyModule("scipy.special")
     stats = LazyModule("scipy.stats")
-    torch = LazyModule("torch")
     ggplot = Any  # used in return types only; the class itself would need an import
 
 

@@ -289,13 +289,11 @@ def write_json(path: Place, content: Mapping[str, Any]) -> None:
 
 def read_json(path: Place) -> dict[str, Any] | None:
     """Read a JSON object; None if the file is missing, damaged or not a regular file."""
-    if isinstance(path, Path) and not path.is_file():  # reading a FIFO or device might never end
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        if not isinstance(path, Path) or path.is_file():  # a FIFO or device might never end
+            content = json.loads(path.read_text(encoding="utf-8"))
+            return content if isinstance(content, dict) else None
+    return None
 
 
 # ---------------------------------------------------------------- temporary folders
@@ -306,5 +304,5 @@ class TemporaryFolder:
     """
 
     def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="simstudy-")
-        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+        self.path = Path(tempfile.mkdtemp(prefix="simstudy-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)

@@ -54,7 +54,10 @@ def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
             else:
                 table = _read_text(file, ending, {**csv, "compression": PACKED.get(packed)}, place)
     except FileNotFoundError:
-        raise ConfigError(_absent(place)) from None
+        siblings = place.parent.glob("*") if isinstance(place, Path) else ()
+        meant = nearest(place.name, [each.name for each in siblings if each.is_file()])
+        near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."
+        raise ConfigError(f"{place} is not there{near}") from None
     except SimstudyError:
         raise
     except pd.errors.EmptyDataError:
@@ -79,12 +82,9 @@ def parsed_csv(file: BinaryIO, **options: Any) -> Any:
 
 
 def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place) -> pd.DataFrame:
-    def read(**how: Any) -> pd.DataFrame:
+    def read(**how: Any) -> Any:
         file.seek(0)
-        table: pd.DataFrame = parsed_csv(
-            file, skipinitialspace=True, low_memory=False, **{**options, **how}
-        )
-        return table
+        return parsed_csv(file, skipinitialspace=True, low_memory=False, **{**options, **how})
 
     def names(separator: str) -> list[str]:
         one_line = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
@@ -100,7 +100,7 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
             f"{path} names the column {twice} {header.count(twice)} times: give each column "
             "another name."
         )
-    table = read(sep=separator)
+    table: pd.DataFrame = read(sep=separator)
     if separator == ";":
         other = read(sep=separator, decimal=",")
         points, commas = ({*each.select_dtypes("number")} for each in (table, other))
@@ -118,11 +118,3 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
         )
     table.columns = pd.Index(header)
     return table.loc[:, [bool(name) for name in header]]
-
-
-def _absent(path: Place) -> str:
-    """Make the message for a missing file, with the nearest name in the same folder."""
-    siblings = path.parent.glob("*") if isinstance(path, Path) else ()
-    meant = nearest(path.name, [each.name for each in siblings if each.is_file()])
-    near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."
-    return f"{path} is not there{near}"

@@ -35,7 +35,8 @@ def refuse_inexact(name: str, array: np.ndarray) -> None:
     All blocks of a column have one type. Blocks with missing values hold doubles, so the integers
     of other blocks must be convertible.
     """
-    if array.size and _may_be_inexact(array):
+    are_python_ints = array.dtype == object and all(isinstance(value, int) for value in array.flat)
+    if array.size and (are_python_ints or (array.dtype.kind in "iu" and array.dtype.itemsize == 8)):
         largest = max(int(array.max()), -int(array.min()))
         if largest > LARGEST_EXACT:
             raise StudyError(
@@ -45,25 +46,13 @@ def refuse_inexact(name: str, array: np.ndarray) -> None:
             )
 
 
-def _may_be_inexact(array: np.ndarray) -> bool:
-    """Whether an array holds 8-byte or Python integers."""
-    if array.dtype == object:
-        return all(isinstance(value, int) for value in array.flat)
-    return array.dtype.kind in "iu" and array.dtype.itemsize == 8
-
-
 def is_whole(value: Any) -> bool:
     """Whether a value is an integer (of Python or NumPy), and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_whole(
-    name: str,
-    value: Any,
-    *,
-    least: int,
-    counts: str = "",
-    usual: int | None = None,
+    name: str, value: Any, *, least: int, counts: str = "", usual: int | None = None
 ) -> None:
     """Refuse anything but an integer of at least a minimum.
 

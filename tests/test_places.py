@@ -255,16 +255,6 @@ def test_the_bytes_are_synced_before_their_name_and_the_folder_after_it(tmp_path
     assert done == ["fsync", "replace", "folder"]
 
 
-def test_a_name_may_follow_from_the_content(tmp_path):
-    def fill(file):
-        file.write(b"abc")
-        file.seek(0)
-        return file.read().decode()
-
-    assert atomic_write(tmp_path, fill) == tmp_path / "abc"
-    assert (tmp_path / "abc").read_bytes() == b"abc"
-
-
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o002, 0o664), (0o022, 0o644)])
 def test_files_have_the_permissions_that_the_umask_leaves(umask, mode, tmp_path):
     before = os.umask(umask)

@@ -255,7 +255,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
     files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     accepted: dict[str, list[str]] = {}
-    run = runs.StoredRun("", folder, manifest)
+    run = runs.StoredRun(folder, manifest)
     for name, parquet in files.metadata(files.names()):
         owner = provenance_in(parquet)
         if owner.settings.get("study") == UNKNOWN:

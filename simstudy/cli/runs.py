@@ -295,9 +295,10 @@ def print_blocks(run: Run) -> int:
 def print_runs(run: Run) -> None:
     """Print the published runs of a study."""
     for each in list_runs(run.folder):
+        name = "published settings" if each.folder == run.folder else each.folder.name
         n_rep, n_failed = (each.manifest.get(n, 0) for n in ("replicates", "failed_replicates"))
         failed = f", {n_failed:,} of them failed" * bool(n_failed)
-        print(f"  {each.name or 'published settings':40} {n_rep:,} replicates{failed}")
+        print(f"  {name:40} {n_rep:,} replicates{failed}")
 
 
 def print_cost(run: Run) -> None:

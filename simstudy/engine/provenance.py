@@ -86,7 +86,7 @@ class LoadedCode:
             for name, texts in self.entries.items()
             if name in here_loaded and not texts <= here_loaded[name]
         ]
-        here = dict(known for name in self.libraries if (known := library(name)))
+        here = dict(known for name in self.libraries for known in library(name).items())
         return edited + [
             f"{name} was {version} and is {here.get(name)}"
             for name, version in self.libraries.items()
@@ -138,7 +138,7 @@ class RunProvenance:
         fingerprints = [traced.fingerprint for traced in self.traces]
         sent = short_hash(json.dumps(fingerprints, sort_keys=True))
         texts = itertools.chain.from_iterable(each.items() for each in fingerprints)
-        libraries = {name: text for name, text in texts if library(name) == (name, text)}
+        libraries = {name: text for name, text in texts if library(name) == {name: text}}
         entries = {**_own_sources(), **_by_name(self.traces)}
         return LoadedCode(imported, entries, sent, dict(sorted(libraries.items())))
 

@@ -5,6 +5,7 @@ in a notebook's cell equals the same one in a file, and an edit of a loaded file
 text of a value is the same in every process.
 """
 
+import contextlib
 import ctypes
 import dis
 import functools
@@ -81,8 +82,7 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
 def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
     """Describe the content of a built-in container or of a subclass."""
     if issubclass(kind, dict):
-        pairs = [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
-        parts = [f"{inner(key)}:{inner(part)}" for key, part in pairs]
+        parts = [f"{inner(key)}:{inner(part)}" for key, part in [*dict.items(value)]]
     else:  # a subclass may have another __iter__
         base = next(base for base in CONTAINERS if issubclass(kind, base))
         parts = [inner(part) for part in tuple(base.__iter__(value))]
@@ -116,7 +116,10 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
     if kind is np.ufunc and _is_known(value):
         return f"ufunc {value.__name__}"
     if kind.__name__ in FRAMES and top_of(kind) in ("pandas", "pyarrow", "polars"):
-        return f"{kind.__qualname__} {_hash_of_frame(value)}"
+        import joblib  # its hash is that of names, values, types, index and attributes
+
+        plain = value.to_pandas() if hasattr(value, "to_pandas") else value
+        return f"{kind.__qualname__} {joblib.hash(plain)}"
     raise UnknownValueError(repr(kind))
 
 
@@ -154,21 +157,13 @@ def _without_last_bits(array: np.ndarray) -> np.ndarray:
         return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS))
 
 
-def _hash_of_frame(frame: Any) -> str:
-    """Hash a table: columns by name, type and value, index, attributes."""
-    import joblib
-
-    return str(joblib.hash(frame.to_pandas() if hasattr(frame, "to_pandas") else frame))
-
-
 # ---------------------------------------------------------------- content of objects
 def attributes(value: object) -> Mapping[str, Any]:
     """Return the stored attributes of an object, without calling its code."""
-    try:
-        found = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, Mapping) else {}
+    with contextlib.suppress(AttributeError):
+        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+        return found
+    return {}
 
 
 def state_of(value: object) -> dict[str, Any]:
@@ -272,10 +267,10 @@ def is_at_its_name(function: FunctionType) -> bool:
 def is_generated(method: object) -> bool:
     """Whether Python generated a method, as for dataclasses and named tuples."""
     made = getattr(method, "__wrapped__", method)
-    if not isinstance(made, FunctionType):
-        return False
-    is_tuples = module_of(made).startswith("namedtuple_")
-    return is_tuples or made.__code__.co_qualname.startswith("__create_fn__")
+    return isinstance(made, FunctionType) and (
+        module_of(made).startswith("namedtuple_")
+        or made.__code__.co_qualname.startswith("__create_fn__")
+    )
 
 
 def unchecked(function: Any) -> Any:
@@ -294,15 +289,8 @@ def unchecked(function: Any) -> Any:
 
 def cells_of(function: FunctionType) -> dict[str, object]:
     """Return the values of a function's closure by name; None for an unbound cell."""
-    names, cells = function.__code__.co_freevars, function.__closure__ or ()
-    return {name: _content(cell) for name, cell in zip(names, cells, strict=True)}
-
-
-def _content(cell: CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: None if cell == CellType() else cell.cell_contents for name, cell in cells}
 
 
 def attributes_of(function: FunctionType) -> dict[str, object]:
@@ -371,10 +359,9 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 @lru_cache(maxsize=512)
 def compiled(text: str) -> CodeType | None:
     """Compile a source; None if it is not Python."""
-    try:
+    with contextlib.suppress(SyntaxError, ValueError):
         return compile(text, "<source>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
+    return None
 
 
 def code_in(text: str, code: CodeType) -> CodeType:
@@ -457,12 +444,11 @@ def _digest(code: CodeType, steps: Sequence[dis.Instruction]) -> str:
 
 def _handlers(code: CodeType, offsets: Sequence[int]) -> list[tuple[int, ...]]:
     """List the ranges of instructions with a handler of exceptions, and where it begins."""
-    found: list[tuple[int, ...]] = []
-    for entry in getattr(dis.Bytecode(code), "exception_entries", ()):
-        start, end, target = (bisect_left(offsets, at) for at in entry[:3])
-        if start < end:
-            found.append((start, end, target, entry.depth, entry.lasti))
-    return found
+    found = (
+        (*(bisect_left(offsets, at) for at in entry[:3]), entry.depth, entry.lasti)
+        for entry in getattr(dis.Bytecode(code), "exception_entries", ())
+    )
+    return [each for each in found if each[0] < each[1]]
 
 
 def _argument(step: dis.Instruction, offsets: Sequence[int]) -> str:

@@ -40,8 +40,6 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
 """Parameters of dataclasses that every version of Python has."""
 
-PROPERTIES = (property, functools.cached_property)
-
 
 class Key(NamedTuple):
     """The key of an entry: module and name of a definition or constant.
@@ -258,15 +256,10 @@ class Walk:
         """Add a text under a name; several definitions of one name count together."""
         self.texts.setdefault(key, {})[text] = None
 
-    def _library(self, module: str) -> None:
-        """Add a library by name and version."""
-        if known := modules.library(module):
-            self.libraries[known[0]] = known[1]
-
     def whole(self, module: str) -> None:
         """Add the complete source of a project module, and of those that it imports."""
         if not is_project(module):
-            self._library(module)
+            self.libraries |= modules.library(module)
             return
         key = Key(_known_as(module), WHOLE_MODULE)
         if is_passed_over(module) or key in self.texts:
@@ -288,29 +281,19 @@ class Walk:
         text = modules.text_of(module)
         if policy.TEACHES_NUMBA.search(text):
             self.whole(module)
-        loaded = sys.modules.get(module)
-        names = vars(loaded) if loaded else {}
+        names = vars(sys.modules[module]) if module in sys.modules else {}
         found = modules.effects_at_import(text)
         effects = [digest for name, digest in found if _is_setting(names.get(name))]
         if effects:  # a notebook may execute a cell several times
             self._enter(Key(_known_as(module), EFFECTS), "|".join(dict.fromkeys(effects)))
 
     # ------------------------------------------------------------ names that code reads
-    def _references(self, code: contents.Definition, names: Mapping[str, Any], module: str) -> str:
-        """Follow the names that code reads and return their tokens."""
-        self.words |= code.words
-        refers = [self._chain(chain, names, module) for chain in code.chains]
-        refers += [self._import_inside(statement, module) for statement in code.imports]
-        if _is_dynamic(code):
-            self._by_text(code.words, module)
-        return "|".join(refers)
-
     def _chain(self, chain: contents.Chain, names: Mapping[str, Any], module: str) -> str:
         """Resolve a global name and its attributes through modules."""
         if chain[0] not in names:
             return ""
         home, name, value = _resolved(chain, names, module)
-        self._library(home)
+        self.libraries |= modules.library(home)
         is_module = isinstance(value, ModuleType)
         found = self.token(value, home) if is_module else self.binding(home, name, value)
         return f"{'.'.join(chain)} is {found}"
@@ -318,13 +301,15 @@ class Walk:
     def binding(self, module: str, name: str, value: object) -> str:
         """Refer to the value of a module's name; a constant gets an entry."""
         is_theirs = is_project(module)
-        if contents.is_code(value) and (is_theirs or _is_of_the_project(value)):
+        if contents.is_code(value) and (
+            is_theirs or modules.is_project_code(contents.unchecked(value), contents.home_of(value))
+        ):
             self.names[Key(module, name)] = None
             return self.token(value, module)
         if type(value).__module__ == LAZY_MODULE:
             return self.token(value, module)
         if not is_theirs:
-            self._library(module)
+            self.libraries |= modules.library(module)
             is_short = isinstance(value, int | float | complex | str | tuple)
             return f"{name} {value!r}" if is_short and len(repr(value)) < 200 else name
         is_private = is_ours(module) and name.startswith("_")  # a private container is a cache
@@ -340,9 +325,7 @@ class Walk:
     def _import_inside(self, statement: contents.Import, module: str) -> str:
         """Follow an import statement inside a function."""
         base = modules.absolute(module, statement)
-        if is_passed_over(base):
-            return base
-        if not is_project(base) or not statement.names:
+        if is_passed_over(base) or not is_project(base) or not statement.names:
             self.whole(base)
             return base
         loaded = modules.loaded_module(base)
@@ -365,11 +348,10 @@ class Walk:
         for text in sorted(strings):
             if text in sys.modules:
                 self.whole(text)
-        path = None if is_ours(module) else source_file(module)
-        folder = path.parent if path else Path()
-        for neighbour in sorted(modules.files_in(folder)) if path else ():
-            key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
-            self._enter(key, hash_of_source(neighbour.read_text("utf-8", "replace")))
+        if not is_ours(module) and (path := source_file(module)):
+            for neighbour in sorted(modules.files_in(path.parent)):
+                key = Key("", f"{neighbour.relative_to(path.parent)} beside {_known_as(module)}")
+                self._enter(key, hash_of_source(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
         """Add the name by which pickle sends a function or class."""
@@ -383,7 +365,7 @@ class Walk:
         home = type(value).__module__
         if home == LAZY_MODULE:
             name = object.__getattribute__(value, "_name")
-            self._library(name)
+            self.libraries |= modules.library(name)
             return f"<module {name}>"
         if home == "simstudy.data.parts" and hasattr(value, "identity_text"):
             return f"<{self.token(type(value), where)} {value.identity_text()}>"
@@ -395,7 +377,10 @@ class Walk:
         return self._class(value) if isinstance(value, type) else self._instance(value, where)
 
     def _function(self, function: Any) -> str:
-        """Refer to a function by name; if the name has another value, also by content."""
+        """Refer to a function by name; if the name has another value, also by content.
+
+        A library's function counts by name, and by the project's code that it holds.
+        """
         plain = contents.unchecked(function)
         if not isinstance(plain, FunctionType):
             return self.token(plain, contents.module_of(function))
@@ -403,12 +388,13 @@ class Walk:
         key = Key(_known_as(module), name)
         if is_passed_over(module):
             return f"<{key.mark}>"
-        if not modules.is_project_function(plain, module):
-            return self._foreign(plain, module, f"{module}.{name}")
+        if not modules.is_project_code(plain, module):
+            self.libraries |= modules.library(module)
+            held = [*contents.cells_of(plain).values(), *vars(plain).values()]
+            return f"<{module}.{name} {self.tokens(filter(_is_followed, held), module)}>"
         self._note_name(function)
         self._queue.append(lambda: self._enter(key, self._content(function, module)))
         if contents.is_at_its_name(plain):
-            self._known[id(function)] = function, f"<{key.mark}>"
             return f"<{key.mark}>"
         self._known[id(function)] = function, f"<{key.mark} again>"
         return f"<{key.mark} {hash_of(self._made_with(function, module))}>"
@@ -416,10 +402,14 @@ class Walk:
     def _content(self, function: FunctionType, module: str) -> str:
         """Describe a function by content, with the definitions that it refers to."""
         plain = contents.unchecked(function)
+        code, names = _definition(plain), plain.__globals__
         self._reach(module)
-        code = _definition(plain)
-        refers = self._references(code, plain.__globals__, module)
-        return f"{self._made_with(function, module)}{refers}"
+        self.words |= code.words
+        refers = [self._chain(chain, names, module) for chain in code.chains]
+        refers += [self._import_inside(statement, module) for statement in code.imports]
+        if _is_dynamic(code):
+            self._by_text(code.words, module)
+        return self._made_with(function, module) + "|".join(refers)
 
     def _made_with(self, function: FunctionType, module: str) -> str:
         """Describe a function's source, defaults, closure and attributes."""
@@ -433,13 +423,6 @@ class Walk:
             f" {name}={self.token(v, module)}" for name, v in parts
         )
 
-    def _foreign(self, function: FunctionType, module: str, name: str) -> str:
-        """Refer to a library's function by name, and by the project's code that it holds."""
-        self._library(module)
-        held = [*contents.cells_of(function).values(), *vars(function).values()]
-        held = [each for each in held if _is_followed(each)]
-        return f"<{name} {self.tokens(held, module)}>"
-
     # ------------------------------------------------------------ classes
     def _class(self, kind: type) -> str:
         """Refer to a class by name, with an entry for its content."""
@@ -448,7 +431,7 @@ class Walk:
         if is_passed_over(module):
             return f"<{key.mark}>"
         if not (is_project(module) or _is_made_up(kind)) or module.startswith("namedtuple_"):
-            self._library(module)
+            self.libraries |= modules.library(module)
             return f"<{module}.{kind.__qualname__}>"
         if str(type(kind).__module__).startswith("numba."):  # compiled as a whole
             self.whole(module)
@@ -471,7 +454,7 @@ class Walk:
         if isinstance(kind, ABCMeta) and ".register" in modules.text_of(module):
             self.whole(module)
         for member, value in self._members(kind):
-            if member == "exact" or isinstance(value, PROPERTIES):
+            if member == "exact" or isinstance(value, property | functools.cached_property):
                 key = Key(_known_as(module), f"{kind.__qualname__}.{member}")
                 self._deferred.append((key, member, value))
             else:
@@ -486,17 +469,12 @@ class Walk:
         own: dict[str, object] = {
             member: value
             for member, value in vars(kind).items()
-            if member not in policy.MADE_BY_PYTHON and not contents.is_generated(value)
+            if member not in policy.MADE_BY_PYTHON
+            and not contents.is_generated(value)
+            and not isinstance(value, types.MemberDescriptorType)
         }
-        parameters = vars(kind).get("__dataclass_params__")
-        if parameters is not None and parameters.init:
-            own.pop("__init__", None)
         own["__slots__"] = tuple(vars(kind).get("__slots__", ()))  # instead of their descriptors
-        return sorted(
-            (member, value)
-            for member, value in own.items()
-            if not isinstance(value, types.MemberDescriptorType)
-        )
+        return sorted(own.items())
 
     def _field(self, entry: "Field[object]", where: str) -> str:
         how = (entry.init, entry.kw_only, entry.compare, entry.hash)
@@ -529,8 +507,8 @@ class Walk:
     def _compiled(self, value: Any, where: str) -> str:
         """Describe a numba function by its Python function and options."""
         self.remembering[id(value)] = value
-        self._library("numba")
-        self._library("llvmlite")
+        self.libraries |= modules.library("numba")
+        self.libraries |= modules.library("llvmlite")
         options = getattr(value, "targetoptions", {})
         shown = sorted((name, repr(option)) for name, option in options.items())
         return f"<compiled {self.token(value.__wrapped__, where)} {shown}>"
@@ -551,7 +529,8 @@ class Walk:
         shown = f"{name} {held} {inner}"
         bases = [base for base in kind.__mro__ if not is_project(str(base.__module__))]
         is_plain = held or state or bases == [object]
-        if is_plain and not any(map(_pickles_itself, bases)):
+        own_pickle = any({"__reduce__", "__reduce_ex__"} & vars(base).keys() for base in bases[:-1])
+        if is_plain and not own_pickle:
             return f"<{shown}>"
         return f"<{shown} {self._reduced(value, where)}>"
 
@@ -596,20 +575,11 @@ def _resolved(chain: contents.Chain, names: Mapping[str, Any], module: str) -> t
     return module, name, value
 
 
-def _is_of_the_project(value: object) -> bool:
-    """Whether code belongs to the project, by its module or its file."""
-    plain, home = contents.unchecked(value), contents.home_of(value)
-    is_function = isinstance(plain, FunctionType)
-    return modules.is_project_function(plain, home) if is_function else is_project(home)
-
-
 def _is_followed(held: Any) -> bool:
     """Whether what a library's function holds may come from the project: code, plain values."""
     is_plain = type(held) in contents.ATOMS or contents.is_code(held)
     inside = held.values() if isinstance(held, dict) else held
-    is_table = isinstance(held, dict | list | tuple | set | frozenset) and any(
-        map(contents.is_code, inside)
-    )
+    is_table = isinstance(held, contents.CONTAINERS) and any(map(contents.is_code, inside))
     return is_plain or is_table or is_project(str(type(held).__module__))
 
 
@@ -637,11 +607,6 @@ def _is_made_up(kind: type) -> bool:
     home, name = sys.modules.get(str(kind.__module__)), kind.__qualname__.split(".")[0]
     is_pythons = kind.__flags__ & HEAP_TYPE and not kind.__flags__ & IMMUTABLE_TYPE
     return bool(is_pythons) and home is not None and not hasattr(home, name)
-
-
-def _pickles_itself(kind: type) -> bool:
-    own = {"__reduce__", "__reduce_ex__"} & vars(kind).keys()
-    return kind is not object and bool(own)
 
 
 def _unless_missing(default: object) -> tuple[object] | None:

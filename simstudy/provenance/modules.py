@@ -6,9 +6,11 @@ installed package by its version and the content of its files.
 """
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import re
 import sys
 import sysconfig
@@ -22,6 +24,7 @@ from simstudy.provenance import policy
 from simstudy.provenance.contents import Import, compiled, definition_of, hash_of
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
+STANDARD_FOLDERS = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
 DYNAMIC_IMPORT = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")
 PACKAGE = Path(__file__).parents[1]
@@ -34,9 +37,7 @@ TEMPLATES = PACKAGE / "output" / "report" / "templates"
 def is_project(module: str) -> bool:
     """Whether a module belongs to simstudy or the user, not to an installed library."""
     top = module.split(".")[0]
-    if top in ("simstudy", *ENTRY_MODULES):
-        return True
-    return bool(top) and module_kind(module) == "project"
+    return top in ("simstudy", *ENTRY_MODULES) or module_kind(module) == "project"
 
 
 def is_made_up(module: str) -> bool:
@@ -44,13 +45,13 @@ def is_made_up(module: str) -> bool:
     return module.startswith(policy.GENERATED) or "<" in module
 
 
-def is_project_function(function: FunctionType, module: str) -> bool:
-    """Whether a function is the project's, by its module or its file."""
-    if is_project(module):
-        return True
+def is_project_code(code: object, module: str) -> bool:
+    """Whether a function or class is the project's, by its module or a function's file."""
+    if is_project(module) or not isinstance(code, FunctionType):
+        return is_project(module)
     if is_made_up(module) or (module and module_kind(module) in ("standard", "installed")):
         return False
-    file = function.__code__.co_filename
+    file = code.__code__.co_filename
     return "<frozen" not in file if file.startswith("<") else file_kind(Path(file)) == "project"
 
 
@@ -60,8 +61,6 @@ def module_kind(module: str) -> str:
 
     A module that code has made, as some notebooks do, is the project's.
     """
-    if module in sys.builtin_module_names:
-        return "standard"
     top = module.split(".")[0]
     if (
         module not in sys.modules
@@ -83,14 +82,7 @@ def file_kind(path: Path) -> str:
     """Return `project`, `installed`, `standard` or `unknown`, by the file's location."""
     if INSTALL_FOLDERS & set(path.parts):
         return "installed"
-    is_standard = any(map(path.is_relative_to, _standard_folders()))
-    return "standard" if is_standard else "project"
-
-
-@cache
-def _standard_folders() -> frozenset[str]:
-    found = (sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib"))
-    return frozenset(filter(None, found))
+    return "standard" if any(map(path.is_relative_to, STANDARD_FOLDERS)) else "project"
 
 
 @cache
@@ -100,11 +92,10 @@ def origin(module: str) -> str | None:
     if loaded is not None:  # a module's own __getattr__ is not asked
         spec, file = (vars(loaded).get(name) for name in ("__spec__", "__file__"))
         return str(file) if file else getattr(spec, "origin", None)
-    try:
+    with contextlib.suppress(Exception):  # it imports the package, which may raise anything
         found = importlib.util.find_spec(module)
-    except Exception:  # it imports the package, whose own code may raise anything
-        return None
-    return found.origin if found else None
+        return found.origin if found else None
+    return None
 
 
 def source_file(module: str) -> Path | None:
@@ -115,9 +106,8 @@ def source_file(module: str) -> Path | None:
 
 def folders_of(module: str) -> list[Path]:
     """List the folders of a package; empty for a plain module."""
-    file = origin(module)
-    own = [Path(file).parent] if file and Path(file).name == "__init__.py" else []
-    loaded = sys.modules.get(module)
+    file, loaded = Path(origin(module) or ""), sys.modules.get(module)
+    own = [file.parent] if file.name == "__init__.py" else []
     return [*own, *map(Path, vars(loaded).get("__path__", ()) if loaded else ())]
 
 
@@ -139,10 +129,9 @@ def is_below(package: str, name: str) -> bool:
 
 def loaded_module(module: str) -> ModuleType | None:
     """Return a project module, imported if necessary; None if it cannot be imported."""
-    try:
+    with contextlib.suppress(Exception):  # the study's own import will raise it again
         return importlib.import_module(module)
-    except Exception:  # the study's own import will raise it again
-        return None
+    return None
 
 
 @cache
@@ -214,10 +203,9 @@ def hash_of_source(text: str) -> str:
 
 
 def _parsed(text: str) -> ast.Module | None:
-    try:
+    with contextlib.suppress(SyntaxError, ValueError):
         return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
+    return None
 
 
 @cache
@@ -264,27 +252,23 @@ def _is_main_guard(statement: ast.AST) -> bool:
 
 
 # ---------------------------------------------------------------- libraries
-def library(module: str) -> tuple[str, str] | None:
-    """Return name and version of the library that a module belongs to; None if it has none."""
+def library(module: str) -> dict[str, str]:
+    """Return the version of the library that a module belongs to, by its name; empty for others."""
     top = module.split(".")[0]
-    if is_project(module) or not top or is_made_up(module):
-        return None
     where = module_kind(module) if module_kind(top) == "unknown" else module_kind(top)
-    if where == "standard":
-        return None
-    if where == "installed" and top not in policy.WELL_KNOWN:
-        return top, f"{library_version(top)} {_installed_content(top)}"
-    return top, library_version(top)
+    if is_project(module) or not top or is_made_up(module) or where == "standard":
+        return {}
+    counts_by_content = where == "installed" and top not in policy.WELL_KNOWN
+    content = f" {_installed_content(top)}" if counts_by_content else ""
+    return {top: f"{library_version(top)}{content}"}
 
 
 @cache
 def library_version(top: str) -> str:
     """Return the version of an installed package, or `unknown`."""
     for name in (policy.DISTRIBUTIONS.get(top, top), top):
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return str(getattr(sys.modules.get(top), "__version__", "unknown"))
 
 
@@ -351,8 +335,8 @@ def experiment_files(module_file: str | None) -> list[Path]:
 def experiment_libraries(module_file: str | None) -> dict[str, str]:
     """Return the versions of the libraries that an experiment imports."""
     names = modules_behind(module_at(module_file or ""))
-    known = (library(used) for name in names for used in imported_modules(name))
-    return dict(sorted(filter(None, known)))
+    known = (library(used).items() for name in names for used in imported_modules(name))
+    return dict(sorted(itertools.chain(*known)))
 
 
 def module_at(file: str) -> str:

@@ -30,9 +30,8 @@ def is_ours(module: str) -> bool:
 
 def is_passed_over(module: str) -> bool:
     """Whether a module is one of simstudy that does not count."""
-    if not is_ours(module) or module in FOLLOWED:
-        return False
-    return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
+    runs = module in SILENT or not RUNS.isdisjoint(module.split(".")[1:2])
+    return is_ours(module) and module not in FOLLOWED and runs
 
 
 TEACHES_NUMBA = re.compile(
@@ -93,14 +92,11 @@ QUERY_METHODS = frozenset({"eval", "query"})
 ENVIRONMENT = frozenset({"environ", "getenv", "expandvars"})
 """Names in code that reads environment variables."""
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+_THREADS = """
+OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS VECLIB_MAXIMUM_THREADS
+NUMEXPR_NUM_THREADS
+"""
+THREAD_VARIABLES = tuple(_THREADS.split())
 """Variables for numbers of threads. They do not count, since the engine sets them.
 
 NUMBA_NUM_THREADS is left out: numba keeps the number it was loaded with and raises if the variable

@@ -97,15 +97,11 @@ def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
 
 
 def _default(field: "Field[Any]") -> str | None:
-    if not _is_missing(field.default):
+    missing = type(MISSING)  # compared by type, since workers may have a copy
+    if not isinstance(field.default, missing):
         return identity(field.default)
     factory: Any = field.default_factory
-    return None if _is_missing(factory) else identity(factory())
-
-
-def _is_missing(default: object) -> bool:
-    """Whether a value is MISSING, compared by type, since workers may have a copy."""
-    return isinstance(default, type(MISSING))
+    return None if isinstance(factory, missing) else identity(factory())
 
 
 def _scalar(value: Any) -> str:
@@ -153,18 +149,15 @@ def parts_of(part: object) -> Iterator[object]:
     """Yield a scenario and its parts that may have code, the scenario first."""
     if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
         yield part
-    for inner in _inside(part):
-        yield from parts_of(inner)
-
-
-def _inside(part: object) -> list[Any]:
+    inside: Iterable[object] = ()
     if isinstance(part, Mapping):
-        return list(part.values())
-    if isinstance(part, tuple | list):
-        return list(part)
-    if is_dataclass(part) and not isinstance(part, type):
-        return [getattr(part, field.name) for field in fields(part)]
-    return []
+        inside = part.values()
+    elif isinstance(part, tuple | list):
+        inside = part
+    elif is_dataclass(part) and not isinstance(part, type):
+        inside = [getattr(part, field.name) for field in fields(part)]
+    for inner in inside:
+        yield from parts_of(inner)
 
 
 def _shown(value: object) -> str:

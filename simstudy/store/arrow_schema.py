@@ -51,7 +51,8 @@ class Block(NamedTuple):
 def block_table(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
     """Make the table to store for some blocks, in order: one row per replicate."""
     tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
-    return concat_tables(tables)
+    schema = unified(table.schema for table in tables)
+    return pa.concat_tables(with_schema(table, schema) for table in tables)
 
 
 def _likeness(block: Block) -> tuple[Any, ...]:
@@ -171,13 +172,6 @@ def has_text(errors: np.ndarray) -> np.ndarray:
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
-def values_per_row(table: pa.Table) -> int:
-    """Return the average number of values in a row of a column, at least 1."""
-    n_cells: int = max(1, table.num_rows * table.num_columns)
-    n_values = int(table.nbytes) // (8 * n_cells)
-    return max(1, n_values)
-
-
 # ---------------------------------------------------------------- one column, one type
 
 
@@ -193,10 +187,9 @@ def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
         If a column is numbers in one table and text in another.
     """
     kinds: dict[str, pa.DataType] = {}
-    for schema in schemas:
-        for column in schema:
-            known = kinds.get(column.name, column.type)
-            kinds[column.name] = _joined(column.name, known, column.type)
+    for column in itertools.chain.from_iterable(schemas):
+        known = kinds.get(column.name, column.type)
+        kinds[column.name] = _joined(column.name, known, column.type)
     return pa.schema(list(kinds.items()))
 
 
@@ -207,17 +200,11 @@ def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
         return other
     if pa.types.is_list(one) and pa.types.is_list(other):
         return pa.list_(_joined(name, one.value_type, other.value_type))
-    if _is_number(one) and _is_number(other):
+    if pa.types.is_primitive(one) and pa.types.is_primitive(other):  # numbers and booleans
         return _number_for(one, other)
     raise StudyError(
         f"column {name!r} is of one type in some blocks and of another in others: {one} and "
         f"{other}. Always return the same type, such as column.astype(float)."
-    )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
     )
 
 
@@ -231,21 +218,12 @@ def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Cast a table to a schema; missing columns become null. Lost digits raise an error."""
+    n_rows, known = table.num_rows, table.column_names
     columns = [
-        table.column(name).cast(kind)
-        if name in table.column_names
-        else pa.nulls(table.num_rows, kind)
-        for name, kind in zip(schema.names, schema.types, strict=True)
+        table[each.name].cast(each.type) if each.name in known else pa.nulls(n_rows, each.type)
+        for each in schema
     ]
     return pa.table(columns, schema=schema)
-
-
-def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables, with types that hold all of their values."""
-    if all(table.schema.equals(tables[0].schema) for table in tables):
-        return pa.concat_tables(tables)
-    schema = unified(table.schema for table in tables)
-    return pa.concat_tables(with_schema(table, schema) for table in tables)
 
 
 # ---------------------------------------------------------------- from the store
@@ -300,24 +278,18 @@ def _read_back(
 
 
 def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
-    """Refuse a column that is missing in blocks that did not fail."""
-    incomplete = [name for name in names if _lacks_numbers(table.column(name))]
-    if not incomplete:
-        return
-    failed = rows_with_error(table)
+    """Refuse a column of numbers that is missing in blocks that did not fail."""
+    numbers = [name for name in names if not pa.types.is_string(table[name].type)]
+    incomplete = [name for name in numbers if table[name].null_count]
+    failed = rows_with_error(table) if incomplete else np.zeros(0, dtype=bool)
     for name in incomplete:
-        n_holes = int((table.column(name).is_null().to_numpy() & ~failed).sum())
+        n_holes = int((table[name].is_null().to_numpy() & ~failed).sum())
         if n_holes:
             raise StudyError(
                 f"column {name!r} is missing in {n_holes} of {len(table)} replicates that did not "
                 "fail: it was returned in some blocks or scenarios only, so a measure would "
                 "silently leave out the others. Always return it, with NaN if there is no value."
             )
-
-
-def _lacks_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether numbers of a column are missing; texts may be."""
-    return bool(column.null_count) and not pa.types.is_string(column.type)
 
 
 def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.ndarray:
@@ -398,10 +370,9 @@ def texts_of(table: pa.Table, name: str) -> np.ndarray:
 
 def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
     """Return the errors of each replicate, or of each cell if cells have their own."""
-    whole = np.full(len(table), None, dtype=object)
-    if ERROR in table.column_names:
-        whole = texts_of(table, ERROR)
-    if CELL_ERROR not in table.column_names:
+    names = table.column_names
+    whole = texts_of(table, ERROR) if ERROR in names else np.full(len(table), None)
+    if CELL_ERROR not in names:
         return whole
     wide = np.tile(whole[:, np.newaxis], math.prod(plan.shape))
     cells = texts_of(table, CELL_ERROR)

@@ -6,7 +6,6 @@ provenance and their generation.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.store.arrow_schema import REP, RESERVED, unified, values_per_row, with_schema
+from simstudy.store.arrow_schema import REP, RESERVED, unified, with_schema
 from simstudy.store.files import Files, name_by_content
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -104,11 +103,11 @@ def write_blocks(
     label
         Label of the share that writes the file, for its name.
     """
-    width = values_per_row(table)
+    n_cells = max(1, table.num_rows * table.num_columns)
+    width = max(1, table.nbytes // (8 * n_cells))  # average number of values in a row of a column
     rows_per_block = table.num_rows // sum(each.n for each in ranges)
     short = list(_cut(ranges, max(1, MAX_GROUP_ROWS // width // rows_per_block)))
     lengths = [each.n * rows_per_block for each in short]
-    starts = itertools.accumulate(lengths, initial=0)
     content = {
         RANGES_KEY: json.dumps([list(each) for each in short]),
         PROVENANCE_KEY: provenance.to_json(each.key for each in short),
@@ -117,12 +116,13 @@ def write_blocks(
     }
     schema = joint_schema([table.schema]).with_metadata(content)
     whole = with_schema(table, schema)
-    parts = (whole.slice(*part) for part in zip(starts, lengths, strict=False))
 
     def fill(file: BufferedRandom) -> str:
+        start = 0
         with _writer(file, schema) as writer:
-            for part in _row_groups(parts, max(1, MIN_GROUP_ROWS // width)):
-                writer.write_table(part, row_group_size=part.num_rows)
+            for n in _row_groups(lengths, max(1, MIN_GROUP_ROWS // width)):
+                writer.write_table(whole.slice(start, n).combine_chunks(), row_group_size=n)
+                start += n
         return name_by_content(file, label)
 
     return files.write(fill)
@@ -173,18 +173,21 @@ def _paths_of_text(path: str, kind: pa.DataType) -> list[str]:
     return [path] if pa.types.is_string(kind) else []
 
 
-def _row_groups(parts: Iterable[pa.Table], at_most: int) -> Iterator[pa.Table]:
-    """Yield one table per row group: a large part, or several small ones."""
-    pack: list[pa.Table] = []
+def _row_groups(lengths: Iterable[int], at_most: int) -> Iterator[int]:
+    """Yield the number of rows of each row group: those of a long range, or of several short ones.
+
+    Parameters
+    ----------
+    lengths
+        Rows of each range.
+    """
     n_rows = 0
-    for part in parts:
-        if pack and (part.num_rows >= at_most or n_rows >= at_most):
-            yield pa.concat_tables(pack).combine_chunks()
-            pack, n_rows = [], 0
-        pack.append(part)
-        n_rows += part.num_rows
-    if pack:
-        yield pa.concat_tables(pack).combine_chunks()
+    for length in lengths:
+        if n_rows and max(length, n_rows) >= at_most:
+            yield n_rows
+            n_rows = 0
+        n_rows += length
+    yield n_rows
 
 
 # ---------------------------------------------------------------- index
@@ -211,18 +214,13 @@ class BlockRange(NamedTuple):
     first: int
     n: int
 
-    @property
-    def end(self) -> int:
-        """The block after the last."""
-        return self.first + self.n
-
 
 def joined_ranges(ranges: Iterable[tuple[str, int, int]]) -> list[BlockRange]:
     """Sort ranges and join those that are adjacent."""
     joined: list[BlockRange] = []
     for key, first, n in ranges:
         last = joined[-1] if joined else None
-        if last and (last.key, last.end) == (key, first):
+        if last and (last.key, last.first + last.n) == (key, first):
             joined[-1] = BlockRange(key, last.first, last.n + n)
         else:
             joined.append(BlockRange(key, first, n))

@@ -10,7 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -82,32 +82,30 @@ class Store:
     label: str = ""
     read_only: bool = False
     accepted: Mapping[str, Collection[str]] = field(default_factory=dict)
-    damaged: list[str] = field(default_factory=list)
-    others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
-    index: block_files.BlockIndex = field(default_factory=block_files.BlockIndex, repr=False)
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
+        self.damaged: list[str] = []
+        self.others: dict[str, list[Provenance]] = {}
+        self.index = block_files.BlockIndex()
         self._known: dict[str, StoredFile | None] = {}  # None for files without our blocks
         self._by_number: list[StoredFile] = []
-        self._schemas: dict[pa.Schema, pa.Schema] = {}
-        self._row_groups = RowGroupCache(self.files)
+        self._headers: dict[str, pq.FileMetaData] = {}
+        self._row_groups: dict[tuple[Any, ...], pa.Table] = {}  # a cache
+        self._n_bytes = 0  # its size
         self._lock = threading.RLock()
         self.scan()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        """Return the state without the cache."""
+        return vars(self) | {"_headers": {}, "_row_groups": {}, "_n_bytes": 0, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
     def reopened(self, **changes: Any) -> Store:
         """Open the same files, with other provenance, files or accepted origins."""
-        kept = {
-            "provenance": self.provenance, "only_files": self.only_files, "label": self.label,
-            "read_only": self.read_only, "accepted": self.accepted,
-        }  # fmt: skip
-        return Store(self.files, self.rows_per_block, **kept | changes)
+        return replace(self, place=self.files, **changes)
 
     # ---------------------------------------------------------------- scanning the folder
     def scan(self) -> None:
@@ -121,8 +119,12 @@ class Store:
             self.__dict__.pop("schema", None)
 
     def _index_all_listed(self) -> bool:
-        """Index the listed files; return False if one of them has been deleted meanwhile."""
-        names = self._listed_names()
+        """Index the listed files; return False if one of them has been deleted meanwhile.
+
+        Files of other shares, which hold no blocks of this run, are left out.
+        """
+        listed = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
+        names = [n for n in listed if self.only_files is None or n in self.only_files]
         known = self._still_valid(names)
         numbers = [file.number for file in known.values() if file is not None]
         parts = [self.index.slices[np.isin(self.index.slices["file"], numbers)]]
@@ -143,15 +145,14 @@ class Store:
                     "finished blocks: make it readable, or choose another out=..."
                 ) from error
             except (StoreError, LookupError, ValueError, TypeError, pa.ArrowInvalid) as odd:
-                self._quarantine(name, str(odd) or type(odd).__name__)
+                if self.read_only:
+                    raise damaged_file_error(self.files, name) from odd
+                self.files.quarantine(name)  # its blocks count as missing
+                reason = (str(odd) or type(odd).__name__).splitlines()[0]
+                self.damaged.append(f"{name} ({reason[:120]})")
         self._known = known
         self.index.rebuild(parts)
         return is_complete
-
-    def _listed_names(self) -> list[str]:
-        """List the files that may hold this run's blocks."""
-        names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
-        return [n for n in names if self.only_files is None or n in self.only_files]
 
     def _still_valid(self, names: Sequence[str]) -> dict[str, StoredFile | None]:
         """Find the files that need not be read again.
@@ -169,30 +170,27 @@ class Store:
         self, name: str, content: block_files.FileMetadata
     ) -> tuple[StoredFile | None, np.ndarray]:
         """Make the index entries of a file; if it has other provenance, note only that."""
-        if content.provenance.settings != self.provenance.settings:
-            return None, self.index.slices[:0]
-        keys = dict.fromkeys(each.key for each in content.ranges)
         made_from = content.provenance
+        is_of_study = made_from.settings == self.provenance.settings
+        keys = {each.key for each in content.ranges} if is_of_study else set()
         exact = {key for key in keys if made_from.matches(self.provenance, key)}
         ours = exact | {key for key in keys if self._accepts(made_from, key)}
-        for key in keys:
-            if key not in exact:
-                self.others.setdefault(key, []).append(made_from)
+        for key in keys - exact:
+            self.others.setdefault(key, []).append(made_from)
         if not ours:
             return None, self.index.slices[:0]
+        number = len(self._by_number)
         slices = block_files.slices_of_file(
             [(self.index.number_of(each.key), each.first, each.n) for each in content.ranges],
             content.row_groups,
             self.rows_per_block,
-            file=len(self._by_number),
+            file=number,
             generation=content.generation,
         )
-        is_own = len(exact) == len(keys)
-        if len(ours) < len(keys):
+        if ours != keys:
             slices = slices[np.isin(slices["key"], [*map(self.index.number_of, ours)])]
-        schema = self._schemas.setdefault(content.schema, content.schema)
-        number = len(self._by_number)
-        file = StoredFile(name, number, schema, content.width, content.generation, is_own)
+        schema, width, generation = content.schema, content.width, content.generation
+        file = StoredFile(name, number, schema, width, generation, is_own=exact == keys)
         self._by_number.append(file)
         return file, slices
 
@@ -209,13 +207,6 @@ class Store:
             for origin in {each.origin(key): None for each in (self.provenance, *others)}:
                 found.setdefault(origin, []).append(key)
         return found
-
-    def _quarantine(self, name: str, reason: str) -> None:
-        """Move a file away, so that its blocks count as missing."""
-        if self.read_only:
-            raise damaged_file_error(self.files, name)
-        self.files.quarantine(name)
-        self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
     # ---------------------------------------------------------------- content
     @property
@@ -290,17 +281,15 @@ class Store:
             If a block is missing, or other runs keep changing the files.
         """
         n_blocks = -(-n_rows // self.rows_per_block)
-        return self._read(lambda: self._first_blocks(key, n_blocks, columns)).slice(0, n_rows)
+        table = self.rows_between(key, 0, n_blocks, columns)
+        if table.num_rows < n_rows:
+            missing = self.n_blocks(key)
+            raise StoreError(f"block {missing} of scenario {key} is not in {self.files}.")
+        return table.slice(0, n_rows)
 
-    def _first_blocks(self, key: str, n_blocks: int, columns: Sequence[str] | None) -> pa.Table:
-        schema, there = self._selected(columns), self.n_blocks(key)
-        if there < n_blocks:
-            raise StoreError(f"block {there} of scenario {key} is not in {self.files}.")
-        pieces = self.index.between(key, 0, n_blocks)
-        tables = [self._rows_of(piece, schema) for piece in pieces]
-        return pa.concat_tables(tables or [schema.empty_table()])
-
-    def rows_between(self, key: str, first: int, end: int) -> pa.Table:
+    def rows_between(
+        self, key: str, first: int, end: int, columns: Sequence[str] | None = None
+    ) -> pa.Table:
         """Read the rows of a scenario's stored blocks from `first` to before `end`.
 
         Raises
@@ -308,37 +297,49 @@ class Store:
         StoreError
             If other runs keep changing the files.
         """
-        return self._read(lambda: self.gather(self.index.between(key, first, end)))
-
-    def _read(self, read: Callable[[], pa.Table]) -> pa.Table:
-        """Read rows; again if another run has merged files meanwhile."""
         for _ in range(SCANS):
             try:
-                return read()
-            except FileNotFoundError:
+                schema = self._selected(columns)
+                pieces = self.index.between(key, first, end)
+                tables = [self._rows_of(piece, schema) for piece in pieces]
+                return pa.concat_tables(tables or [schema.empty_table()])
+            except FileNotFoundError:  # another run has merged files meanwhile
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
         raise StoreError(f"files in {self.files} keep changing during this run; run it again.")
 
     def _rows_of(self, piece: np.void, schema: pa.Schema) -> pa.Table:
-        file, size = self._by_number[piece["file"]], self.rows_per_block
-        table = self._row_groups.read(file, int(piece["row_group"]), schema)
-        return table.slice(int(piece["offset"]) * size, int(piece["n"]) * size)
+        """Read some columns of a slice, and keep its row group in the cache.
+
+        No file stays open: some systems cannot delete it then.
+
+        Raises
+        ------
+        FileNotFoundError
+            If its file has been deleted.
+        """
+        file, row_group = self._by_number[piece["file"]], int(piece["row_group"])
+        at = file.name, row_group, tuple(schema.names)
+        with self._lock:
+            if at not in self._row_groups:
+                names = [name for name in schema.names if name in file.schema.names]
+                with self.files.open(file.name) as source:
+                    parquet = pq.ParquetFile(source, metadata=self._headers.get(file.name))
+                    stored = parquet.read_row_group(row_group, columns=names, use_threads=False)
+                self._headers[file.name] = parquet.metadata
+                table = arrow_schema.with_schema(stored, schema)
+                if self._n_bytes + table.nbytes > CACHE_BYTES:
+                    self._row_groups, self._n_bytes = {}, 0
+                self._row_groups[at] = table
+                self._n_bytes += table.nbytes
+            rows = self._row_groups[at]
+        return rows.slice(*(int(piece[n]) * self.rows_per_block for n in ("offset", "n")))
 
     def gather(self, slices: np.ndarray) -> pa.Table:
         """Read all rows of some slices, in order; each row group is read once."""
-        size = self.rows_per_block
         order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
-        by_place = slices[order]
-        rows_by_place = arrow_schema.concat_tables(
-            [self._rows_of(each, self.schema) for each in by_place]
-        )
-        starts = np.empty(len(slices), dtype=np.int64)
-        starts[order] = np.cumsum(by_place["n"]) - by_place["n"]
-        lengths = slices["n"] * size
-        shifts = starts * size - (np.cumsum(lengths) - lengths)
-        rows = np.arange(lengths.sum()) + np.repeat(shifts, lengths)
-        return rows_by_place.combine_chunks().take(rows)
+        tables = {at: self._rows_of(slices[at], self.schema) for at in order.tolist()}
+        return pa.concat_tables([tables[at] for at in range(len(slices))]).combine_chunks()
 
     def _selected(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
@@ -349,7 +350,8 @@ class Store:
 
     def close(self) -> None:
         """Clear the cache of rows."""
-        self._row_groups.clear()
+        with self._lock:
+            self._headers, self._row_groups, self._n_bytes = {}, {}, 0
 
 
 def damaged_file_error(files: Files, name: str) -> StoreError:
@@ -358,53 +360,6 @@ def damaged_file_error(files: Files, name: str) -> StoreError:
         f"{name} in {files} is damaged, or not a file of blocks, so not all replicates can be "
         "read. Run the study again to draw its blocks again."
     )
-
-
-class RowGroupCache:
-    """A thread-safe cache of row groups. No file stays open: some systems cannot delete it then."""
-
-    def __init__(self, files: Files) -> None:
-        self._files = files
-        self._headers: dict[str, pq.FileMetaData] = {}
-        self._tables: dict[tuple[Any, ...], pa.Table] = {}
-        self._n_bytes = 0
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send an empty cache to other processes."""
-        return RowGroupCache, (self._files,)
-
-    def read(self, file: StoredFile, row_group: int, schema: pa.Schema) -> pa.Table:
-        """Read some columns of a row group.
-
-        Raises
-        ------
-        FileNotFoundError
-            If its file has been deleted.
-        """
-        at = file.name, row_group, tuple(schema.names)
-        with self._lock:
-            if at in self._tables:
-                return self._tables[at]
-            names = [name for name in schema.names if name in file.schema.names]
-            with self._files.open(file.name) as source:
-                parquet = pq.ParquetFile(source, metadata=self._headers.get(file.name))
-                stored = parquet.read_row_group(row_group, columns=names, use_threads=False)
-            self._headers[file.name] = parquet.metadata
-            table = arrow_schema.with_schema(stored, schema)
-            if self._n_bytes + table.nbytes > CACHE_BYTES:
-                self._tables.clear()
-                self._n_bytes = 0
-            self._tables[at] = table
-            self._n_bytes += table.nbytes
-            return table
-
-    def clear(self) -> None:
-        """Remove all tables and headers."""
-        with self._lock:
-            self._headers.clear()
-            self._tables.clear()
-            self._n_bytes = 0
 
 
 # ---------------------------------------------------------------- many scenarios
@@ -460,7 +415,8 @@ def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...
     """Group keys of equal size into batches that fit into memory."""
     width = max((file.width * len(file.schema) for file in store.referenced_files), default=1)
     batch: list[str] = []
-    for key in sorted(n_rows, key=lambda key: _where(store, key)):
+    place = {k: store.index.of(k)[["file", "row_group", "offset"]][:1].tolist() for k in n_rows}
+    for key in sorted(place, key=place.__getitem__):
         n = n_rows[key]
         if batch and (n != n_rows[batch[0]] or (len(batch) + 1) * n * width > VALUES_AT_ONCE):
             yield tuple(batch)
@@ -468,11 +424,6 @@ def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...
         batch.append(key)
     if batch:
         yield tuple(batch)
-
-
-def _where(store: Store, key: str) -> tuple[int, ...]:
-    slices = store.index.of(key)
-    return tuple(slices[0][["file", "row_group", "offset"]].tolist()) if len(slices) else ()
 
 
 # ---------------------------------------------------------------- errors and warnings
@@ -484,16 +435,15 @@ def stored_messages(plan: Plan, store: Store, key: str, n_rep: int, name: str) -
     name
         Kind of message: `error` or `warning`.
     """
-    names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
+    names = [column for column in MESSAGE_COLUMNS[name] if column in store.schema.names]
     if not names or not n_rep:
         return
     table = store.read(key, n_rep, names)
-    for column in MESSAGE_COLUMNS[name]:
-        if column in table.column_names:
-            texts = arrow_schema.texts_of(table, column)
-            if name == ERROR:
-                texts = arrow_schema.counted_errors(plan, texts)
-            yield from arrow_schema.messages_in(texts)
+    for column in names:
+        texts = arrow_schema.texts_of(table, column)
+        if name == ERROR:
+            texts = arrow_schema.counted_errors(plan, texts)
+        yield from arrow_schema.messages_in(texts)
 
 
 def failed_replicates(plan: Plan, store: Store, key: str, n_blocks: int) -> np.ndarray:

@@ -42,46 +42,36 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
     folder = store.files.path if isinstance(store.files, Folder) else None
     with folder_lock(folder):
         store.scan()
-        sizes = store.own_sizes()
         in_use = {file.name: file for file in store.referenced_files}
         waiting = {name for name, f in in_use.items() if f.generation == RETRY_GENERATION}
-        sources = {name for name in sizes.keys() - waiting if sizes[name] < SMALL_BYTES}
+        sizes = {name: n for name, n in store.own_sizes().items() if name not in waiting}
+        sources = {name for name, n_bytes in sizes.items() if n_bytes < SMALL_BYTES}
         if len(sources) <= (MANY_FILES if most_files is None else most_files):
             sources = set()
         odd = {name for name, file in in_use.items() if not file.schema.equals(store.schema)}
         sources |= sizes.keys() if store.has_own_duplicates else odd & sizes.keys()
-        sources -= waiting
         if sources:
-            _merge(store, sources, sizes)
+            _merge(store, {name: sizes[name] for name in sources})
 
 
-def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
+def _merge(store: Store, sources: Mapping[str, int]) -> None:
     """Rewrite the blocks of some files, and delete the files.
 
     Parameters
     ----------
-    sizes
-        Sizes of the files that hold only this study's blocks, by name: only these are deleted.
+    sources
+        Sizes of the files, which hold only this study's blocks, by name.
     """
-    try:
-        n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
-        batches = _batches(_slices_in(store, sources), n_bytes)
-        targets = {_write_slices(store, slices) for slices in batches}
-        for name in (sources & sizes.keys()) - targets:
-            store.files.delete(name)
-    except FileNotFoundError:  # without locks, another run may merge the same files
-        store.scan()
-        return
-    if store.only_files is not None:
-        store.only_files = {*store.only_files, *targets}
-    store.scan()
-
-
-def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
-    """Return the slices in some files, ordered by generation, scenario and block."""
     numbers = [file.number for file in store.referenced_files if file.name in sources]
     slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
-    return slices[np.argsort(slices["generation"], kind="stable")]
+    slices = slices[np.argsort(slices["generation"], kind="stable")]
+    with contextlib.suppress(FileNotFoundError):  # without locks, another run may merge them, too
+        targets = {_write_slices(store, some) for some in _batches(slices, sum(sources.values()))}
+        for name in sources.keys() - targets:
+            store.files.delete(name)
+        if store.only_files is not None:
+            store.only_files = {*store.only_files, *targets}
+    store.scan()
 
 
 def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
@@ -116,18 +106,15 @@ def folder_lock(folder: Place | None) -> Iterator[None]:
     at the same time. Mixed outputs are then detected by the hashes in the manifest, and a lost
     block is drawn again by the next run.
     """
-    handle = None
-    if isinstance(folder, Path) and os.name == "posix":
-        import fcntl
+    with contextlib.ExitStack() as opened:
+        if isinstance(folder, Path) and os.name == "posix":
+            import fcntl
 
-        handle = os.open(folder, os.O_RDONLY)
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+            handle = os.open(folder, os.O_RDONLY)
+            opened.callback(os.close, handle)  # releases the lock, as does the end of the process
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-    finally:
-        if handle is not None:
-            os.close(handle)  # releases the lock, as does the end of the process
 
 
 # ---------------------------------------------------------------- blocks that no run uses
@@ -142,12 +129,7 @@ class Removed:
     n_bytes: int = 0
 
 
-def clean(
-    study: Place,
-    *,
-    dry_run: bool = False,
-    older_than: float = CLEAN_SECONDS,
-) -> Removed:
+def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
     """Remove the files without a block that a run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of settings and code of which a younger file has
@@ -185,7 +167,7 @@ def clean(
     ours = runs[0].manifest.get("study"), UNKNOWN
     files = files_at(blocks)
     with folder_lock(blocks):
-        old, young = _by_age(files, time.time() - older_than)
+        old, young = _by_age(blocks, files, time.time() - older_than)
         for name, content in old:
             made_from = content.provenance
             is_used = any(
@@ -206,7 +188,9 @@ def clean(
     return removed
 
 
-def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]], set[str]]:
+def _by_age(
+    blocks: Place, files: Files, moment: float
+) -> tuple[list[tuple[str, FileMetadata]], set[str]]:
     """List the files that are older than a moment, and the origins of blocks in all others."""
     old: list[tuple[str, FileMetadata]] = []
     young: set[str] = set()
@@ -214,7 +198,7 @@ def _by_age(files: Files, moment: float) -> tuple[list[tuple[str, FileMetadata]]
         if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
             continue
         content = file_metadata(parquet)
-        if files.modified(name) <= moment:
+        if (blocks / name).stat().st_mtime <= moment:
             old.append((name, content))
         else:
             young.update(content.provenance.origin(each.key) for each in content.ranges)

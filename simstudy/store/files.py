@@ -16,8 +16,7 @@ import errno
 import hashlib
 import json
 import os
-import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BufferedRandom, BytesIO
@@ -58,10 +57,6 @@ class Folder:
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def __getstate__(self) -> dict[str, Path]:
-        """Return the absolute path, for processes with another working directory."""
-        return {"path": self.path.absolute()}
-
     def __str__(self) -> str:
         return str(self.path)
 
@@ -70,7 +65,7 @@ class Folder:
         with os.scandir(self.path) as entries:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
-    def metadata(self, names: Iterable[str]) -> Metadata:
+    def metadata(self, names: Sequence[str]) -> Metadata:
         """Yield the Parquet metadata of each file, or the error of reading it.
 
         A file is hashed only once, and again if its size or time has changed. There is a
@@ -81,45 +76,32 @@ class Folder:
         for name in names:
             try:
                 with self.open(name) as file:
-                    found[name] = self._verified(name, file, known.get(name))
+                    status = (self.path / name).stat()
+                    stamp = [status.st_size, status.st_mtime_ns]
+                    if known.get(name) != stamp and not is_named_by_content(file, name):
+                        raise StoreError(OTHER_BYTES)
                     metadata = pq.read_metadata(file)
             except Exception as error:  # a file may hold anything
-                found.pop(name, None)
                 yield name, error
             else:
+                found[name] = stamp
                 yield name, metadata
         if not found.items() <= known.items():
-            self._record({**known, **found})
-
-    def _verified(self, name: str, file: pa.NativeFile, digest: object) -> list[int]:
-        """Return size and time of a file after a check that its content matches its name."""
-        status = (self.path / name).stat()
-        found = [status.st_size, status.st_mtime_ns]
-        if digest != found and not is_named_by_content(file, name):
-            raise StoreError(OTHER_BYTES)
-        file.seek(0)
-        return found
-
-    def _record(self, verified: dict[str, list[int]]) -> None:
-        names = set(self.names())
-        kept = {name: entry for name, entry in verified.items() if name in names}
-        with contextlib.suppress(OSError):  # a read-only folder
-            places.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
+            verified = known | found
+            kept = {name: verified[name] for name in self.names() if name in verified}
+            with contextlib.suppress(OSError):  # a read-only folder
+                places.write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
         path = self.path / name
-        if not stat.S_ISREG(path.stat().st_mode):  # a FIFO or device might never end
+        if path.exists() and not path.is_file():  # a FIFO or device might never end
             raise StoreError("it is not a regular file")
         return pa.OSFile(str(path), "rb")
 
     def size(self, name: str) -> int:
         """Return the size of a file; raise FileNotFoundError if it has been deleted."""
         return (self.path / name).stat().st_size
-
-    def modified(self, name: str) -> float:
-        """Return the time of a file, in seconds since 1970."""
-        return (self.path / name).stat().st_mtime
 
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file and return its name.
@@ -171,15 +153,10 @@ class ObjectStore:
         return list(self._sizes)
 
     def size(self, name: str) -> int:
-        known = self._sizes.get(name)
-        return (self.place / name).stat().st_size if known is None else known
+        return self._sizes.get(name) or (self.place / name).stat().st_size
 
-    def modified(self, name: str) -> float:
-        return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
-
-    def metadata(self, names: Iterable[str]) -> Metadata:
+    def metadata(self, names: Sequence[str]) -> Metadata:
         """Yield the metadata of each file, or the error of reading it."""
-        listed = [*names]
 
         def metadata_of(name: str) -> pq.FileMetaData | Exception:
             try:
@@ -189,7 +166,7 @@ class ObjectStore:
                 return error
 
         with ThreadPoolExecutor(FILES_AT_ONCE if self.place.fs.async_impl else 1) as requests:
-            yield from zip(listed, requests.map(metadata_of, listed), strict=True)
+            yield from zip(names, requests.map(metadata_of, names), strict=True)
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
@@ -200,23 +177,20 @@ class ObjectStore:
         StoreError
             If they do not match.
         """
-        copy = self._copy(name)
+        copy = self._copies.path / name
         if not copy.exists():
             content = self.place.fs.cat_file((self.place / name).path)
             if not is_named_by_content(BytesIO(content), name):
                 raise StoreError(OTHER_BYTES)
-            with translate_io_errors(self._copies.name):
+            with translate_io_errors(self._copies.path):
                 places.write_bytes(copy, content)
         return pa.OSFile(str(copy), "rb")
-
-    def _copy(self, name: str) -> Path:
-        return Path(self._copies.name) / name
 
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file locally, verify it, then upload it."""
-        with translate_io_errors(self._copies.name):
-            copy = places.atomic_write(Path(self._copies.name), fill)
+        with translate_io_errors(self._copies.path):
+            copy = places.atomic_write(self._copies.path, fill)
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
@@ -229,7 +203,7 @@ class ObjectStore:
 
     def _forget(self, name: str) -> None:
         self._sizes.pop(name, None)
-        self._copy(name).unlink(missing_ok=True)
+        (self._copies.path / name).unlink(missing_ok=True)
 
     def quarantine(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # another run has moved it
@@ -261,7 +235,9 @@ def files_at(location: Any) -> Files:
     if isinstance(location, Folder | ObjectStore):
         return location
     named = place_of(location)
-    return Folder(named) if isinstance(named, Path) else ObjectStore(named)
+    if isinstance(named, Path):
+        return Folder(named.absolute())  # workers may have another working directory
+    return ObjectStore(named)
 
 
 # ---------------------------------------------------------------- names
@@ -307,21 +283,17 @@ def translate_io_errors(path: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _translated(error, path) from error
-
-
-def _translated(error: OSError, path: object) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(
-            f"the disk that holds {error.filename or path} is full. Every finished block is kept; "
-            "free some space and run the same command again to continue."
-        )
-    if error.errno is None:  # such as a time-out, which is an OSError since Python 3.11
-        return error
-    what = str(error.filename2 or error.filename or path)
-    if not (what.startswith(str(path)) or str(path).startswith(what)):
-        return error  # the study's code needs another file
-    return StoreError(
-        f"cannot write to {what}: {error.strerror}. Choose another out=..., or run the same "
-        "command again if the reason is gone; every finished block is kept."
-    )
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(
+                f"the disk that holds {error.filename or path} is full. Every finished block is "
+                "kept; free some space and run the same command again to continue."
+            ) from error
+        what = str(error.filename2 or error.filename or path)
+        is_here = what.startswith(str(path)) or str(path).startswith(what)
+        # a time-out has no number; the study's own code may need another file
+        if error.errno is None or not is_here:
+            raise
+        raise StoreError(
+            f"cannot write to {what}: {error.strerror}. Choose another out=..., or run the same "
+            "command again if the reason is gone; every finished block is kept."
+        ) from error

@@ -37,7 +37,6 @@ class Provenance:
 
     def only(self, keys: Iterable[str]) -> "Provenance":
         """Restrict the provenance to some scenarios."""
-        keys = list(keys)
         values = {key: self.values[key] for key in keys if key in self.values}
         return Provenance(self.settings, values, {key: self.codes[key] for key in values})
 
@@ -62,19 +61,24 @@ class Provenance:
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             return cls({"study": UNKNOWN})
 
-    def matches(self, expected: "Provenance", key: str) -> bool:
-        """Whether a scenario's blocks of this provenance can be used."""
-        mine = self.settings, self.values.get(key), self.codes.get(key)
-        return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
+    def matches(self, expected: "Provenance", key: str, *, versions: bool = True) -> bool:
+        """Whether a scenario's blocks of this provenance can be used.
 
-    def same_code(self, expected: "Provenance", key: str) -> bool:
-        """Whether settings, values and code are equal; versions may differ."""
-        mine = self.settings, self.values.get(key), self._code(key)
-        return mine == (expected.settings, expected.values.get(key), expected._code(key))
+        Parameters
+        ----------
+        versions
+            Whether versions must be equal as well.
+        """
+        mine, theirs = (
+            (each.settings, each.values.get(key), each._code(key, versions=versions))
+            for each in (self, expected)
+        )
+        return mine == theirs
 
-    def _code(self, key: str) -> dict[str, str]:
-        """The fingerprint of a scenario's code, without versions."""
-        return {n: text for n, text in self.codes.get(key, {}).items() if text.startswith("#")}
+    def _code(self, key: str, *, versions: bool) -> Mapping[str, str]:
+        """The fingerprint of a scenario's code, with versions or without."""
+        code = self.codes.get(key, {})
+        return code if versions else {n: v for n, v in code.items() if v.startswith("#")}
 
     def versions(self, key: str) -> dict[str, str]:
         """The versions of Python and of the libraries that a scenario's code uses, by name."""
@@ -90,25 +94,26 @@ class Provenance:
         settings = {name: str(value) for name, value in self.settings.items()}
         return {**settings, **self.codes.get(key, {})}
 
-    def origin(self, key: str) -> str:
-        """Hash the settings and the code of a scenario's blocks."""
-        return self._hash(key, versions=True)
+    def origin(self, key: str, *, versions: bool = True) -> str:
+        """Hash the settings and the code of a scenario's blocks, once for all that share the code.
 
-    def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
-        """Hash the provenance of each scenario's blocks, without versions, by key."""
-        return {
-            key: short_hash(f"{self.values[key]}|{self._hash(key, versions=False)}")
-            for key in keys
-            if key in self.codes
-        }
-
-    def _hash(self, key: str, *, versions: bool) -> str:
-        """Hash settings and code, once for all scenarios that share the code."""
+        Parameters
+        ----------
+        versions
+            Whether versions count.
+        """
         at = id(self.codes.get(key)), versions
         if at not in self._hashes:
-            code = self.codes.get(key, {}) if versions else self._code(key)
-            self._hashes[at] = short_hash(json.dumps([self.settings, code], sort_keys=True))
+            content = [self.settings, self._code(key, versions=versions)]
+            self._hashes[at] = short_hash(json.dumps(content, sort_keys=True))
         return self._hashes[at]
+
+    def digests(self) -> dict[str, str]:
+        """Hash the provenance of each scenario's blocks, without versions, by key."""
+        return {
+            key: short_hash(f"{values}|{self.origin(key, versions=False)}")
+            for key, values in self.values.items()
+        }
 
     @cached_property
     def _hashes(self) -> dict[tuple[int, bool], str]:
@@ -117,8 +122,7 @@ class Provenance:
     @cached_property
     def libraries(self) -> dict[str, str]:
         """The libraries that the numbers depend on, with versions."""
-        entries = {name: version for code in self.codes.values() for name, version in code.items()}
-        return {n: version for n, version in sorted(entries.items()) if not version.startswith("#")}
+        return dict(sorted(entry for key in self.codes for entry in self.versions(key).items()))
 
 
 NO_PROVENANCE = Provenance({})

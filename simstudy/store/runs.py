@@ -46,10 +46,8 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     if not path.exists():
         return None
     content = read_json(path)
-    if content is None:
-        raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
-    if not isinstance(content.get("study", ""), str):
-        raise StoreError(f"{path} is damaged: study is no text. {RUN_AGAIN}")
+    if content is None or not isinstance(content.get("study", ""), str):
+        raise StoreError(f"{path} is damaged: it is no JSON object that names a study. {RUN_AGAIN}")
     for name in COUNTS if "study" in content else ():
         value: Any = content.get(name)
         sizes = value.values() if isinstance(value, dict) else [value]
@@ -75,23 +73,20 @@ def is_below(folder: Place, name: str) -> bool:
         return False
     if not isinstance(folder, Path):
         return True
-    try:
+    with contextlib.suppress(OSError):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             (folder / name).stat()  # refuses a loop of links, which resolve() accepts since 3.13
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except OSError:
-        return False
+    return False
 
 
 def file_hash(path: Place) -> str:
     """Hash a file; the hash is empty if it does not exist or is not a regular file."""
-    if isinstance(path, Path) and not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError:
-        return ""
+    with contextlib.suppress(OSError):
+        if not isinstance(path, Path) or path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    return ""
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
@@ -106,15 +101,8 @@ def study_folder(run: Place) -> Place:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A finished run of a study.
+    """A finished run of a study."""
 
-    Parameters
-    ----------
-    name
-        Name of the run's folder; empty for the run in the study's own folder.
-    """
-
-    name: str
     folder: Place
     manifest: Mapping[str, Any]
 
@@ -126,8 +114,7 @@ class StoredRun:
 
     def uses(self, provenance: Provenance, key: str) -> bool:
         """Whether it uses blocks of a scenario or method with this provenance."""
-        is_same_study = provenance.settings.get("study") == self.manifest.get("study")
-        return is_same_study and key in self.blocks.get(provenance.origin(key), ())
+        return key in self.blocks.get(provenance.origin(key), ())
 
 
 def list_runs(study: Place) -> list[StoredRun]:
@@ -140,11 +127,7 @@ def list_runs(study: Place) -> list[StoredRun]:
     """
     below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
     found = ((folder, read_json(folder / MANIFEST)) for folder in (study, *below))
-    return [
-        StoredRun("" if folder == study else folder.name, folder, manifest)
-        for folder, manifest in found
-        if manifest is not None
-    ]
+    return [StoredRun(folder, manifest) for folder, manifest in found if manifest is not None]
 
 
 # ---------------------------------------------------------------- records of seconds and warnings
@@ -231,18 +214,9 @@ def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRe
     name
         Name of the run, for the file.
     """
-    made_from = provenance.digest_of_each(provenance.values)
-    times = record.times or Times("", "")
-    spent = {
-        (key, made_from[key]): (timings, times)
-        for key, timings in record.spent.items()
-        if key in made_from
-    }
-    warnings = [
-        (key, made_from[key], kind, text)
-        for (kind, key), text in record.warnings.items()
-        if key in made_from
-    ]
+    made_from, times = provenance.digests(), record.times or Times("", "")
+    spent = {(key, made_from[key]): (each, times) for key, each in record.spent.items()}
+    warnings = [(key, made_from[key], kind, text) for (kind, key), text in record.warnings.items()]
     _write(blocks, name, spent, dict.fromkeys(warnings))
 
 
@@ -255,7 +229,7 @@ def _write(blocks: Place, name: str, spent: Spent, warnings: Warned) -> None:
 def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
     """Read the records of all runs with this provenance; damaged files are ignored."""
     found = RunRecord()
-    ours = provenance.digest_of_each(provenance.values).items()
+    ours = provenance.digests().items()
     spent, warnings = _read_all(record_files(blocks))
     for made, (timings, times) in spent.items():
         if made in ours:
@@ -336,22 +310,12 @@ def read_verdicts(blocks: Place, rtol: Mapping[str, float]) -> Verdicts:
     return found
 
 
-def write_verdicts(blocks: Place, verdicts: Verdicts) -> None:
-    """Write a record; a folder that cannot be written is compared again by the next run."""
-    compared = [
-        {"unit": unit, "stored": stored, "current": current, **verdict}
-        for (unit, stored, current), verdict in verdicts.items()
-    ]
-    with contextlib.suppress(OSError):
-        write_json(blocks / RECORDS / VERDICTS / f"{uuid.uuid4().hex}.json", {"compared": compared})
-
-
-def accepted_origins(verdicts: Verdicts, current: Provenance) -> dict[str, frozenset[str]]:
+def accepted_origins(verdicts: Verdicts, current: Provenance) -> Mapping[str, set[str]]:
     """The origins of other blocks that agree with the current ones, by key."""
     found: dict[str, set[str]] = defaultdict(set)
     for key, stored, _ in _agreeing(verdicts, current):
         found[key].add(stored)
-    return {key: frozenset(origins) for key, origins in found.items()}
+    return found
 
 
 def _agreeing(verdicts: Verdicts, current: Provenance) -> Iterator[Pair]:
@@ -419,7 +383,7 @@ class StudyFolder:
         """
         if out is None:
             temporary = TemporaryFolder()
-            blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
+            blocks = Store(temporary.path / REPLICATES, plan.block_size, provenance)
             return cls(None, blocks, temporary=temporary)
         place = place_of(out)
         if isinstance(place, Path):
@@ -441,7 +405,13 @@ class StudyFolder:
     def record(self, verdicts: Verdicts) -> None:
         """Record comparisons, and have the blocks that agree count."""
         assert self.blocks is not None  # a temporary store has no other blocks
-        write_verdicts(self.blocks, verdicts)
+        compared = [
+            {"unit": unit, "stored": stored, "current": current, **verdict}
+            for (unit, stored, current), verdict in verdicts.items()
+        ]
+        path = self.blocks / RECORDS / VERDICTS / f"{uuid.uuid4().hex}.json"
+        with contextlib.suppress(OSError):  # the next run then compares again
+            write_json(path, {"compared": compared})
         self.verdicts |= verdicts
         accepted = accepted_origins(self.verdicts, self.store.provenance)
         self.store = self.store.reopened(accepted=accepted)

@@ -117,7 +117,7 @@ def other_code(
             if (key, each.origin(key), wanted.origin(key)) not in without
             and _same_options(each, wanted, key)
             and (data or each.values.get(key) == wanted.values.get(key))
-            and (versions or not each.same_code(wanted, key))
+            and (versions or not each.matches(wanted, key, versions=False))
         ]
         if made_by:
             most_similar[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
@@ -226,7 +226,7 @@ def _not_compared(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, Proven
         now = current.versions(key)
         for each in folder.store.others.get(key, ()):
             pair = key, each.origin(key), current.origin(key)
-            if pair not in folder.verdicts and each.same_code(current, key):
+            if pair not in folder.verdicts and each.matches(current, key, versions=False):
                 was = each.versions(key)
                 changed = [name for name in {**was, **now} if was.get(name) != now.get(name)]
                 texts = [f"{n} was {was.get(n)} and is {now.get(n)}" for n in changed]

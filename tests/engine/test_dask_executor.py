@@ -241,7 +241,7 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
     """Here this process finds another NumPy than they have."""
     found = modules.library
-    old = ("numpy", "1.0")
+    old = {"numpy": "1.0"}
     for module in (modules, provenance):
         monkeypatch.setattr(
             module, "library", lambda name: old if name.startswith("numpy") else found(name)

@@ -1,4 +1,4 @@
-"""Whose modules are, and what their sources import."""
+"""Whose modules are, what their sources import, and what an experiment's outputs depend on."""
 
 import importlib
 import sys
@@ -7,15 +7,18 @@ from types import ModuleType
 
 import pytest
 
+from simstudy.output.report.pages import TEMPLATES
 from simstudy.provenance.modules import (
     files_in,
-    forget_modules,
     hash_of_source,
     imported_modules,
     is_below,
     is_project,
     modules_behind,
+    source_files,
+    sources_digest,
 )
+from tests.provenance import forget
 
 SOURCES = {
     "placed/__init__.py": "",
@@ -36,20 +39,13 @@ def project(tmp_path, monkeypatch):
         path = tmp_path / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        forget()
+        forget("placed")
         return path
 
     for place, text in SOURCES.items():
         write(place, text)
     yield write
-    forget()
-
-
-def forget():
-    for name in [name for name in sys.modules if name.split(".")[0] == "placed"]:
-        del sys.modules[name]
-    importlib.invalidate_caches()
-    forget_modules()
+    forget("placed")
 
 
 def test_whose_a_module_is(project):
@@ -126,3 +122,39 @@ def test_the_hash_of_a_whole_module_is_that_of_its_code_not_of_its_layout():
     assert hash_of_source(moved) == hash_of_source(written)
     assert hash_of_source(written.replace("2.0", "3.0")) != hash_of_source(written)
     assert hash_of_source("def scaled(") != hash_of_source("def  scaled(")  # no Python: as it is
+
+
+# ---------------------------------------------------------------- sources of an experiment
+def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path, monkeypatch):
+    """Its own file, the neighbour whose measures it borrows, and what that one imports in turn."""
+    names = ("digest_near", "digest_next", "digest_far", "digest_mine")
+    near, nextdoor, far, mine = (tmp_path / f"{name}.py" for name in names)
+    mine.write_text("from digest_near import MEASURES\n")
+    near.write_text("import digest_next\nMEASURES = digest_next.MEASURES\n")
+    nextdoor.write_text("MEASURES = []\n")
+    far.write_text("x = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module("digest_mine")
+    before = sources_digest(str(mine))
+    assert before != sources_digest(None)
+    far.write_text("x = 2\n")
+    assert sources_digest(str(mine)) == before
+    for path in (mine, near, nextdoor):
+        path.write_text(path.read_text() + "X = 1\n")
+        after = sources_digest(str(mine))
+        assert after != before
+        before = after
+    forget(*names)
+
+
+def test_templates_are_sources_of_outputs():
+    assert set(TEMPLATES.iterdir()) < set(source_files(None))
+
+
+def test_a_link_to_nowhere_beside_an_experiment_is_passed_over(tmp_path):
+    """As editors lock a file with."""
+    file = tmp_path / "mine.py"
+    file.write_text("import importlib\n")
+    before = sources_digest(str(file))
+    (tmp_path / ".#mine.py").symlink_to("somebody@somewhere.1234")
+    assert sources_digest(str(file)) == before

@@ -1,8 +1,6 @@
 """Streams are found by their address: nothing that is added elsewhere moves a number."""
 
-import hashlib
 import itertools
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,15 +51,6 @@ def test_known_key_of_a_method():
         replace(plan_of(Trial(1.5)), methods=(method,)).work_units.key_of(unit)
         == "c55e1df79e63059b"
     )
-
-
-def test_the_seed_of_a_stream_is_the_whole_hash_of_its_address():
-    """The documented construction, step by step: SHA-256 of JSON, SeedSequence, SFC64."""
-    address = [1, "toy/50", "Mean(n_obs=3)", 0, "data"]
-    entropy = int.from_bytes(hashlib.sha256(json.dumps(address).encode()).digest(), "little")
-    sequence = np.random.SeedSequence(entropy, pool_size=8)
-    expected = np.random.Generator(np.random.SFC64(sequence)).random(5)
-    np.testing.assert_array_equal(STREAM("data").random(5), expected)
 
 
 @pytest.mark.parametrize("field", ["seed", "study", "scenario", "block", "purpose"])
@@ -123,13 +112,6 @@ def test_addresses_cannot_imitate_one_another():
     alike = [(1, "a", "b"), (1, "ab", ""), (1, "a,b"), (1, 'a", "b'), ("1", "a", "b")]
     words = {int(generator(*address).integers(0, 2**63)) for address in [*alike, (1, "a", "b", "")]}
     assert len(words) == 6
-
-
-def test_the_global_generator_is_untouched():
-    np.random.seed(0)  # noqa: NPY002
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    data(plan_of(Trial(1)), Trial(1))
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 def test_streams_are_uniform_across_addresses():

@@ -8,8 +8,7 @@ import pytest
 
 from simstudy.provenance.fingerprint import changes
 from simstudy.provenance.fingerprint import trace as trace_roots
-from simstudy.provenance.modules import forget_modules
-from tests.provenance import fingerprint
+from tests.provenance import fingerprint, forget
 
 MODEL = '''
 """A scenario."""
@@ -83,21 +82,13 @@ def trace(tmp_path, monkeypatch):
             texts = {name: text.replace(old, new) for name, text in texts.items()}
         for name, text in texts.items():
             (tmp_path / f"{name}.py").write_text(text.replace("HELPERS", "traced_helpers"))
-        forget()
+        forget(*texts)
         module = importlib.import_module("traced_model")
         found = fingerprint([eval(use, vars(module))])
         return {name.removeprefix("traced_"): value for name, value in found.items()}
 
     yield fingerprint_with
-    forget()
-
-
-def forget():
-    """As a new process: nothing of the modules is remembered."""
-    for name in ("traced_model", "traced_helpers"):
-        sys.modules.pop(name, None)
-    importlib.invalidate_caches()
-    forget_modules()
+    forget("traced_model", "traced_helpers")
 
 
 def differing(first, second):
@@ -180,6 +171,14 @@ def test_a_wrapper_counts_whoever_checks_its_types(checker, trace):
     for old, new in [("2.0 *", "3.0 *"), ("x + 1.0", "x + 1.5")]:
         other = entries(checker, WRAPPED.replace(old, new))
         assert other == entries("nobody", WRAPPED.replace(old, new)) != plain
+
+
+def test_a_dataclass_counts_with_an_init_of_its_own(trace):
+    """`dataclass` generates none then, although its parameter `init` is true."""
+    field = "    n_obs: int = 10\n"
+    own = f"{field}\n    def __init__(self, k):\n        vars(self).update(k=2.0 * k)\n"
+    before, after = (trace((field, text)) for text in (own, own.replace("2.0", "3.0")))
+    assert differing(before, after) == {"Trial.__init__"}
 
 
 def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read(trace, tmp_path):

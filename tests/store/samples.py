@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
-from simstudy.store.files import Folder
+from simstudy.store.files import Files, Folder
 from simstudy.store.provenance import Provenance
 
 ROWS = 5
@@ -26,12 +26,13 @@ def rows(key: str, first: int, n: int = 1) -> pa.Table:
     return table
 
 
-def write(folder: Path, *groups: tuple[str, int, int]) -> Path:
+def put(files: Files, *groups: tuple[str, int, int]) -> str:
     table = pa.concat_tables([rows(*group) for group in groups], promote_options="permissive")
-    name = write_blocks(
-        Folder(folder), [BlockRange(*group) for group in groups], table, provenance=OWNER
-    )
-    return folder / name
+    return write_blocks(files, [BlockRange(*group) for group in groups], table, provenance=OWNER)
+
+
+def write(folder: Path, *groups: tuple[str, int, int]) -> Path:
+    return folder / put(Folder(folder), *groups)
 
 
 def write_as(folder: Path, table: pa.Table, *groups: tuple[str, int, int], **whose) -> Path:

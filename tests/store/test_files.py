@@ -1,18 +1,17 @@
-"""A store in a folder and at a URL: the same files, the same bytes."""
+"""A store in a folder and at a URL: the same files, the same bytes; what a disk refuses."""
 
+import errno
 import uuid
 
-import pyarrow as pa
 import pytest
 
-from simstudy.errors import StoreError
+from simstudy.errors import DiskFullError, StoreError
 from simstudy.places import place_of
 from simstudy.store import compaction
-from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import Folder, ObjectStore, files_at
-from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
+from simstudy.store.files import Folder, ObjectStore, files_at, translate_io_errors
+from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, put
 
 PLACES = {
     "folder": lambda tmp_path: Folder(tmp_path / "blocks"),
@@ -25,11 +24,6 @@ def place(request, tmp_path):
     if request.param == "url":
         pytest.importorskip("upath", reason="needs pip install -e '.[dev]'")
     return PLACES[request.param](tmp_path)
-
-
-def put(files, *groups):
-    table = pa.concat_tables([rows(*group) for group in groups], promote_options="permissive")
-    return write_blocks(files, [BlockRange(*group) for group in groups], table, provenance=OWNER)
 
 
 def content(files):
@@ -83,3 +77,30 @@ def test_a_url_is_a_place_beyond_this_machine():
     pytest.importorskip("s3fs", reason="needs pip install -e '.[dev]'")
     place = place_of("s3://bucket/blocks")
     assert files_at("s3://bucket/blocks") == files_at(place) == ObjectStore(place)
+
+
+# ---------------------------------------------------------------- what a disk refuses
+@pytest.mark.parametrize("file", [None, "/var/tmp/x"])
+def test_a_full_disk_is_named(file, tmp_path):
+    with (
+        pytest.raises(DiskFullError, match=rf"the disk that holds {file or tmp_path} is full"),
+        translate_io_errors(tmp_path),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device", file)
+
+
+def test_other_trouble_with_the_disk_is_said_in_words(tmp_path):
+    expected = r"cannot write to .*: trouble.*block is kept"
+    with pytest.raises(StoreError, match=expected), translate_io_errors(tmp_path):
+        raise OSError(errno.EIO, "trouble")
+
+
+def test_a_time_out_is_no_trouble_with_the_disk(tmp_path):
+    with pytest.raises(TimeoutError, match="no answer"), translate_io_errors(tmp_path):
+        raise TimeoutError("no answer")
+
+
+def test_a_folder_that_is_deleted_is_told_from_a_file_of_the_studys_own(tmp_path):
+    for path, kind in ((tmp_path / "x.parquet", StoreError), ("prices.csv", FileNotFoundError)):
+        with pytest.raises(kind), translate_io_errors(tmp_path):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))

@@ -17,8 +17,7 @@ from simstudy.study import RunOptions
 from simstudy.study.run import run as run_study
 from tests.factories import mean_study
 from tests.file_systems import Counting, Cut
-from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
-from tests.store.test_files import put
+from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, put
 
 N = len(BLOCKS)
 
@@ -49,11 +48,6 @@ def filled():
 
 
 # ---------------------------------------------------------------- requests
-def test_a_file_is_put_with_one_request(asked):
-    put(objects(), ("a", 0, 1))
-    assert asked == {"put_file": 1}
-
-
 def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
     store = Store(again(filled), ROWS, OWNER)
     assert asked == {"ls": 1, "cat_file": N}
@@ -128,7 +122,7 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
     files = objects()
     sent = pickle.loads(pickle.dumps(files))
     name = put(sent, ("a", 0, 1))
-    assert os.listdir(sent._copies.name) == []
+    assert os.listdir(sent._copies.path) == []
     assert files.names() == [name]
     assert_holds(Store(files, ROWS, OWNER), "a", 1)
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -18,7 +17,6 @@ from simstudy.store.runs import (
     Times,
     check_study,
     is_below,
-    list_runs,
     listed_files,
     merge_records,
     read_manifest,
@@ -27,7 +25,6 @@ from simstudy.store.runs import (
     study_folder,
     write_record,
 )
-from tests import factories
 from tests.factories import mean_study
 from tests.output.standing import study
 from tests.support import INLINE
@@ -72,31 +69,6 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     assert clean(folder, older_than=0).n_blocks == 0
     assert n_drawn(tmp_path, 210) == 0, "later blocks of the same code stay"
     assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
-
-
-def test_runs_below_keep_their_blocks(tmp_path):
-    folder = run(tmp_path).folder
-    other = run(tmp_path / "other", seed=2).folder
-    shutil.copytree(other, folder / "runs" / "seed=2", ignore=shutil.ignore_patterns("replicates"))
-    for path in (other / "replicates").glob("*.parquet"):
-        shutil.copy(path, folder / "replicates")
-    assert [each.name for each in list_runs(folder)] == ["", "seed=2"]
-    assert clean(folder, older_than=0).n_blocks == 0
-    assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
-    shutil.rmtree(folder / "runs" / "seed=2")
-    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
-
-
-def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
-    class Mean(factories.Mean):
-        def simulate(self, streams, n_rep):
-            return {**super().simulate(streams, n_rep)}
-
-    folder = run(tmp_path).folder
-    other = replace(STUDY, scenarios=[Mean(each.n_obs) for each in STUDY.scenarios])
-    assert n_drawn(tmp_path, study=other) == N_BLOCKS
-    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
-    assert n_drawn(tmp_path, study=other) == 0
 
 
 def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
