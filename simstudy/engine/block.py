@@ -160,7 +160,7 @@ def draw_columns(
                 one, again = independence.some_rows(data, slice(1)), plan.streams(scenario, index)
                 alone = partial(methods.call_method, scenario, one, again, 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-            drawn = drawn_columns(plan, scenario.method, data, raw)
+            drawn = drawn_columns(plan, scenario.method.axis, data, raw)
             read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
             known = {name: column for name, column in drawn.items() if name in read}
             whole = {**raw, **known} if known else raw
