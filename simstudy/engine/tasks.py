@@ -330,13 +330,20 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
 def _write(task: Task, blocks: Sequence[Block], timings: Sequence[BlockTimings]) -> TaskResult:
     """Write blocks to a file; those that failed by the machine's fault go to a second file."""
     files, n_bytes = [], 0
-    for by_machine in (False, True):
-        some = [block for block in blocks if block.machine == by_machine]
-        if some:
-            generation = RETRY_GENERATION if by_machine else task.generation
-            name, size = _write_file(task, some, generation)
-            files.append(name)
-            n_bytes += size
+    in_order = sorted(blocks, key=lambda block: (block.machine, block.key, block.number))
+    for by_machine, some in itertools.groupby(in_order, key=lambda block: block.machine):
+        of_file = list(some)  # ordered by scenario, so that the file has few row groups
+        table = block_table(task.plan, of_file)
+        name = write_blocks(
+            task.files,
+            joined_ranges((block.key, block.number, 1) for block in of_file),
+            table,
+            provenance=task.provenance,
+            generation=RETRY_GENERATION if by_machine else task.generation,
+            label=task.label,
+        )
+        files.append(name)
+        n_bytes += int(table.nbytes)
     return TaskResult(
         done=tuple((block.key, block.number) for block in blocks),
         timings=tuple(timings),
@@ -345,22 +352,6 @@ def _write(task: Task, blocks: Sequence[Block], timings: Sequence[BlockTimings])
         n_bytes=n_bytes,
         files=tuple(files),
     )
-
-
-def _write_file(task: Task, blocks: Sequence[Block], generation: int) -> tuple[str, int]:
-    """Write blocks ordered by scenario, so that the file has few row groups."""
-    in_order = sorted(blocks, key=lambda block: (block.key, block.number))
-    table = block_table(task.plan, in_order)
-    ranges = joined_ranges((block.key, block.number, 1) for block in in_order)
-    name = write_blocks(
-        task.files,
-        ranges,
-        table,
-        provenance=task.provenance,
-        generation=generation,
-        label=task.label,
-    )
-    return name, int(table.nbytes)
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:
@@ -439,15 +430,11 @@ class TaskSizes:
         """Choose the number of blocks of the next task, so that every worker gets tasks."""
         if not self.seconds_per_block:
             return 1
-        by_time = int(self.task_seconds / self.seconds_per_block)
+        so_far = time.perf_counter() - self._start
+        task_seconds = max(self.least_seconds, min(PART_OF_RUN * so_far, MAX_SECONDS))
+        by_time = int(task_seconds / self.seconds_per_block)
         least = int(self.least_seconds * MIN_PART / self.seconds_per_block)
         n_parts = 4 * self.n_workers if self.n_workers > 1 else 1
         by_share = max(-(-n_left // n_parts), least)
         by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
         return max(1, min(by_time, by_share, by_room))
-
-    @property
-    def task_seconds(self) -> float:
-        """The intended duration of the next task."""
-        so_far = time.perf_counter() - self._start
-        return max(self.least_seconds, min(PART_OF_RUN * so_far, MAX_SECONDS))
