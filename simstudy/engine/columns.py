@@ -23,15 +23,9 @@ import numpy as np
 
 from simstudy.design import AnyScenario
 from simstudy.design import plan as plans
-from simstudy.design.plan import Derived, Plan, base_scenario, read_by
-from simstudy.engine.methods import (
-    TEXTS,
-    Data,
-    Rows,
-    over_named_axis,
-    scenario_arguments,
-    select_arguments,
-)
+from simstudy.design.plan import Derived, Plan, base_scenario, parameters_of, read_by
+from simstudy.engine import methods
+from simstudy.engine.methods import TEXTS, over_named_axis, scenario_arguments, select_arguments
 from simstudy.errors import StudyError, describe, in_one_line, nearest, writable
 from simstudy.store import arrow_schema
 from simstudy.store.arrow_schema import CONVERGED, ERROR, MISSING, RESERVED, WARNING
@@ -79,16 +73,6 @@ def validate_column(
     plan: Plan, name: str, value: Any, who: str, length: int | None = None
 ) -> np.ndarray:
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
-    _refuse_name(plan, name, who)
-    if length is None and not isinstance(value, np.ndarray):
-        value = over_named_axis(f"column {name!r}", value, plan.axes, of_block=True)
-    array = _own_array(name, value)
-    if length is not None:
-        return _vector(plan, name, array, length)
-    return _of_full_shape(plan, name, array)
-
-
-def _refuse_name(plan: Plan, name: Any, who: str) -> None:
     if not isinstance(name, str) or not name:
         raise StudyError(
             f"{who} returned a column named {name!r}: the name of a column must be a text that is "
@@ -99,6 +83,12 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
             f"{who} returned a column {name!r}, which is a reserved name or that of an axis: "
             f"rename it, such as {'is_' + name!r}."
         )
+    if length is None and not isinstance(value, np.ndarray):
+        value = over_named_axis(f"column {name!r}", value, plan.axes, of_block=True)
+    array = _own_array(name, value)
+    if length is not None:
+        return _vector(plan, name, array, length)
+    return _of_full_shape(plan, name, array)
 
 
 def _own_array(name: str, value: Any) -> np.ndarray:
@@ -208,8 +198,8 @@ def count_failed(plan: Plan, errors: np.ndarray | None) -> int:
 
 
 # ---------------------------------------------------------------- derived
+# names that data may have, but columns of a table may not
 NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
-"""Names that data may have, but columns of a table may not."""
 
 
 def apply_derived_columns(
@@ -229,10 +219,9 @@ def apply_derived_columns(
     made = dict(columns)
     for derived in plan.derived:
         if derived.name in plan.stored_derived:
-            names = [name for name in (*read_by(derived.function), ERROR) if name in made]
-            read = arrow_schema.nan_where_failed(
-                {name: made[name] for name in names}, plan.rules.vectors
-            )
+            names = {*read_by(derived.function), ERROR}
+            read = {name: column for name, column in made.items() if name in names}
+            read = arrow_schema.nan_where_failed(read, plan.rules.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, read)
     dropped = plan.rules.vectors.keys() - set(plan.stored_vectors)
     return {name: column for name, column in made.items() if name not in dropped}
@@ -303,15 +292,11 @@ def _named(derived: Derived) -> str:
 
 def optional(derived: Derived) -> set[str]:
     """Collect the parameters with a default, whose columns may be missing."""
-    return {
-        each.name
-        for each in plans.parameters_of(derived.function)
-        if each.default is not each.empty
-    }
+    return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
 
 
 # ---------------------------------------------------------------- drawn
-def drawn_columns(plan: Plan, axis: str, data: Data, columns: Any) -> dict[str, np.ndarray]:
+def drawn_columns(plan: Plan, axis: str, data: methods.Data, columns: Any) -> dict[str, np.ndarray]:
     """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
 
     A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
@@ -345,7 +330,7 @@ def drawn_columns(plan: Plan, axis: str, data: Data, columns: Any) -> dict[str, 
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
-    if isinstance(value, Rows):
+    if isinstance(value, methods.Rows):
         return _drawn_one_by_one(plan, name, value)
     if isinstance(value, Mapping):
         value = over_named_axis(f"{name!r} of draw", value, plan.axes, of_block=True)
@@ -449,10 +434,7 @@ def scenario_columns(
 
 
 def refuse_other_values(
-    plan: Plan,
-    scenario: AnyScenario,
-    reads: Iterable[Sequence[str]],
-    columns: Columns,
+    plan: Plan, scenario: AnyScenario, reads: Iterable[Sequence[str]], columns: Columns
 ) -> None:
     """Refuse a column with the name of a factor or property, but with other values.
 

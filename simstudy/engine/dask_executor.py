@@ -188,12 +188,8 @@ def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
     from dask import config
     from distributed import LocalCluster
 
+    # the engine reports deaths, so Dask's logs need not
+    settings = {"n_workers": n_workers, "threads_per_worker": 1, "silence_logs": CRITICAL}
+    places = {"host": LOOPBACK, "dashboard_address": f"{LOOPBACK}:0"}
     with config.set({"distributed.scheduler.allowed-failures": 0}):
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host=LOOPBACK,
-            dashboard_address=f"{LOOPBACK}:0",
-            silence_logs=CRITICAL,  # the engine reports deaths
-            **options,
-        )
+        return LocalCluster(**settings, **places, **options)

@@ -303,12 +303,14 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     ----------
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
-    ranks = ranks_of(values)
-    n_values = len(np.unique(ranks))
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    n_values = len(counts)
     if n_values < 2:
         return 1.0, 1.0
     if (values == values[0]).all() and n_values >= MIN_VALUES:
         return 0.0, 0.0
+    mean_ranks = counts.cumsum() - (counts - 1) / 2  # equal values share one
+    ranks = mean_ranks[places].reshape(values.shape)
     scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
     groups = _joined(scores)
     n_groups, size = groups.shape
@@ -319,13 +321,6 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     if n_values > MOSTLY * values.size:
         p_value = 2 * min(p_value, float(special.chdtr(n_groups - 1, statistic)))
     return float(statistic / (n_groups - 1)), p_value
-
-
-def ranks_of(values: np.ndarray) -> np.ndarray:
-    """Rank values; equal ones have their mean rank."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means = counts.cumsum() - (counts - 1) / 2
-    return np.asarray(means[places].reshape(values.shape))
 
 
 def _joined(scores: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import inspect
 import itertools
 import sys
 import threading
@@ -25,15 +26,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import (
-    Method,
-    WarningFilter,
-    WorkUnit,
-    action_of,
-    current_filters,
-    parameters_of,
-    properties_in,
-)
+from simstudy.design import plan as plans
+from simstudy.design.plan import Method, WarningFilter, WorkUnit, parameters_of, properties_in
 from simstudy.engine import error_policy
 from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest, swallowed
 from simstudy.provenance.streams import Streams
@@ -49,9 +43,7 @@ TEXTS = (ERROR, "warning")  # columns that a method has only if there are messag
 
 # ---------------------------------------------------------------- functions called by name
 def select_arguments(
-    function: Callable[..., Any],
-    available: Mapping[str, Any],
-    unknown: Callable[[str], StudyError],
+    function: Callable[..., Any], available: Mapping[str, Any], unknown: Callable[[str], StudyError]
 ) -> dict[str, Any]:
     """Select the arguments that a function's parameters name; missing ones keep their defaults.
 
@@ -192,16 +184,15 @@ def _read_only(name: str, value: Any) -> Any:
 
 
 def checksums(data: Data) -> dict[str, bytes]:
-    """Hash each array among the data."""
+    """Hash the arrays under each name of the data."""
     hashes = {}
     for name, value in data.items():
         items = value if isinstance(value, Rows) else [value]
         arrays = [each for each in items if type(each) is np.ndarray and not each.dtype.hasobject]
-        if arrays:
-            hashed = hashlib.blake2b(digest_size=16)
-            for array in arrays:
-                hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
-            hashes[name] = hashed.digest()
+        hashed = hashlib.blake2b(digest_size=16)
+        for array in arrays:
+            hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+        hashes[name] = hashed.digest()
     return hashes
 
 
@@ -442,16 +433,24 @@ class ReplicateLoop:
         """
         constants = {name: value for name, value in given.items() if name not in by_row}
         analyse = partial(self.function, **constants) if constants else self.function
+        first = parameters_of(self.function)[: len(by_row)]
+        ordered = {parameter.name: parameter.kind for parameter in first}
+        plain = {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        by_position = ordered.keys() == {*by_row} and plain.issuperset(ordered.values())  # faster
+        order = list(ordered if by_position else by_row)
         each = range(self.n_rep)
         first_error: Exception | None = None
-        varying = [map(given["rng"], each) if name == "rng" else given[name] for name in by_row]
+        varying = [map(given["rng"], each) if name == "rng" else given[name] for name in order]
         names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
         with recorded_warnings(self.context.warning_filters) as warned:
             for row, *items in zip(each, *varying, strict=False):
                 try:
                     if row in failed:
                         raise failed[row]
-                    returned = analyse(**dict(zip(by_row, items, strict=True)))
+                    if by_position:
+                        returned = analyse(*items)
+                    else:
+                        returned = analyse(**dict(zip(order, items, strict=True)))
                 except Exception as error:
                     if error_policy.should_reraise(self.context, row, error):
                         raise
@@ -515,12 +514,10 @@ class ReplicateLoop:
         absent = [name for name in expected if name not in returned]
         more = [name for name in returned if expected and name not in expected]
         if absent or (more and self.names is None):
-            name, where, others = (
-                (absent[0], "lacks", "have") if absent else (more[0], "has", "lack")
-            )
+            name, where = (absent[0], "lacks") if absent else (more[0], "has")
             raise ReturnedError(
-                f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
-                f"{others} it: return the same names from each replicate, with "
+                f"a replicate (row {row} of its block) {where} the column {name!r}, unlike the "
+                "others: return the same names from each replicate, with "
                 f'"{name}": np.nan if there is no number (may_be_missing names columns in which '
                 "that is no failure)."
             )
@@ -624,7 +621,7 @@ def recorded_warnings(
 
 def _dispatch_by_thread() -> None:
     """Send warnings to the list of their thread until `_held` is closed."""
-    of_process = current_filters()
+    of_process = plans.current_filters()
     _held.enter_context(warnings.catch_warnings())
     show, shown = warnings.showwarning, set[tuple[Any, ...]]()
 
@@ -634,7 +631,7 @@ def _dispatch_by_thread() -> None:
             return
         texts, filters = _recorder.get() or (None, of_process)
         place = str(message), category, filename, lineno
-        if action_of(filters, category) == "error":
+        if plans.action_of(filters, category) == "error":
             raise message if isinstance(message, Warning) else category(message)
         if texts is not None:
             texts.append(f"{category.__name__}: {message}")

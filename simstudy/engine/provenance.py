@@ -5,7 +5,7 @@ import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -177,7 +177,7 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         traces,
         by_part,
         tuple(_unread(plan, kinds, words, functions)),
-        tuple(_alike(methods, of_methods)),
+        tuple(_alike(each)),
     )
 
 
@@ -197,10 +197,10 @@ def _properties_read(
     return tuple(sorted(names & words if BY_TEXT.isdisjoint(words) else names))
 
 
-def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[CodeUse]) -> list[str]:
+def _alike(methods: Iterable[tuple[str, tuple[Any, ...], CodeUse]]) -> list[str]:
     """The names of methods that are different functions with the same code and values."""
     names: dict[str, dict[str, tuple[Any, ...]]] = {}
-    for (name, parts), traced in zip(methods.items(), traces, strict=False):
+    for name, parts, traced in methods:
         functions = tuple(id(part) for part in parts if callable(part))
         names.setdefault(repr((traced.tokens, traced.fingerprint)), {})[name] = functions
     same = (found for found in names.values() if len({*found.values()}) > 1)
@@ -221,20 +221,15 @@ def _unread(
         return
     read |= parameters
     for kind, alike in kinds.items():
-        for base in kind[0].__mro__:
-            read |= {*_words_of(vars(base).get("exact"))}
-            for member in vars(base).values():  # measures may read properties
-                read |= {*_words_of(member.fget if isinstance(member, property) else None)}
+        members = [member for base in kind[0].__mro__ for member in vars(base).items()]
+        for name, member in members:  # measures may read properties
+            function = getattr(member, "fget", member if name == "exact" else None)
+            if isinstance(function, FunctionType):
+                read |= {*definition_of(function.__code__).words}
         for factor in fields(kind[0]):
             levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
             if len(levels) > 1 and factor.name not in read:
                 yield factor.name
-
-
-def _words_of(function: object) -> Collection[str]:
-    if not isinstance(function, FunctionType):
-        return ()
-    return definition_of(function.__code__).words
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
@@ -344,13 +339,11 @@ def _settings(plan: Plan) -> dict[str, Any]:
 
 def _filters_of(plan: Plan) -> Fingerprint:
     """The warnings that are failures, as an entry of a fingerprint; empty if there are none."""
-    if not plan.warning_filters:
-        return {}
     texts = [
         f"{each.action}::{each.category.__module__}.{each.category.__qualname__}::0"
         for each in plan.warning_filters
     ]
-    return {FILTERS: "#" + short_hash("|".join(texts))}
+    return {FILTERS: "#" + short_hash("|".join(texts))} if texts else {}
 
 
 def _is_one_by_one(unit: Scenario) -> bool:
@@ -359,13 +352,9 @@ def _is_one_by_one(unit: Scenario) -> bool:
     return is_method or hasattr(base_scenario(unit), "draw_one")
 
 
-def derived_provenance(
-    blocks: Provenance, name: str, functions: Sequence[Callable[..., Any]]
-) -> Provenance:
-    """Make the provenance of derived columns."""
-    traces = _checked_traces([(function,) for function in functions])
-    made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
-    return replace(blocks, settings={**blocks.settings, "derived": made})
+def code_hashes(functions: Iterable[Any]) -> list[str]:
+    """Hash the code of each function or measure, with the values that it uses."""
+    return [_hash_of_trace(each) for each in _checked_traces([(part,) for part in functions])]
 
 
 def _hash_of_trace(traced: CodeUse) -> str:
