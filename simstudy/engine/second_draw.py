@@ -35,7 +35,7 @@ from simstudy.engine.graceful_stop import BlockTimeoutError
 from simstudy.engine.independence import Spread
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
-from simstudy.engine.thread_limits import limit_new_pools, single_threaded
+from simstudy.engine.thread_limits import limit_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe, first_few
 from simstudy.lazy import pd, special
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, NOT_COMPARED, WARNING, block_table
@@ -406,7 +406,7 @@ def _rows_of_block(order: Order) -> pa.Table | str:
     (scenario,), plan = order.plan.keys.values(), order.plan
     for number in order.blocks:
         block = draw_block(plan, scenario, number)
-    if limit_new_pools():  # a library that was loaded has used several threads
+    if limit_pools():  # a library that was loaded has used several threads
         block = draw_block(plan, scenario, order.blocks[-1])
     if block.n_failed == plan.block_size:
         return f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}"

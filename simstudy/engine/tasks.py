@@ -22,7 +22,7 @@ from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.thread_limits import limit_new_pools
+from simstudy.engine.thread_limits import limit_pools
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.arrow_schema import ERROR, Block, block_table, counted_errors, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
@@ -79,13 +79,9 @@ class BlockSet(Collection[BlockId]):
         families = group_by_dataset(self.plan, self.chosen)
         for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
             for family in families:
-                yield from self._in_band(family, start, end)
-
-    def _in_band(self, family: list[str], start: int, end: int) -> Iterator[BlockId]:
-        """Iterate over a range of blocks, each with all methods."""
-        here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
-        for block, place in np.argwhere(here).tolist():
-            yield BlockId(self.plan.keys[family[place]], start + block, family[place])
+                here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
+                for block, place in np.argwhere(here).tolist():
+                    yield BlockId(self.plan.keys[family[place]], start + block, family[place])
 
     def without(self, others: BlockSet) -> BlockSet:
         """These blocks without others."""
@@ -295,7 +291,7 @@ def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun, plan = time.perf_counter(), task.plan
     limit = plan.rules.block_seconds
-    limit_new_pools()
+    limit_pools()
     for _ in range(MAX_DRAWS):
         datasets = DatasetCache()
         blocks, timings, warnings = [], [], []
@@ -306,7 +302,7 @@ def draw_task(task: Task) -> TaskResult:
             on_data = datasets.seconds - before
             timings.append(BlockTimings(1, time.perf_counter() - start - on_data, on_data))
             warnings += [(key, kind) for kind in context.rng_events or ()]
-        if not limit_new_pools():  # otherwise a library that was loaded has used several threads
+        if not limit_pools():  # otherwise a library that was loaded has used several threads
             break
     result = _write(task, blocks, timings)
     return result._replace(seconds=time.perf_counter() - begun, warnings=tuple(warnings))
