@@ -259,10 +259,9 @@ def odd_spreads(
 
 def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
+    skipped = {*NOT_COMPARED, *plan.rules.unrepeatable}  # seconds follow the load of the machine
     for name in table.column_names:
-        if name in plan.rules.unrepeatable:  # seconds follow the load of the machine
-            continue
-        matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
+        matrix = None if name in skipped else _first_cells(table.column(name), len(table))
         if matrix is not None and matrix.size:  # none if every replicate failed
             means = matrix.reshape(-1, plan.rules.group_size, matrix.shape[1]).mean(axis=1)
             yield from ((name, cell) for cell in means.T if np.isfinite(cell).all())
