@@ -86,7 +86,7 @@ def main(library: str, backend: str, how: str = "") -> None:
     if "loaded" in how:  # before the run, by its user
         ctypes.CDLL(library).threads()
     if "unchecked" in how:
-        tasks.limit_new_pools = list
+        tasks.limit_pools = list
     found = drawn(library, backend)
     print(found["total"].tobytes().hex())
     print(sorted(set(found["threads"].tolist())), set(found["when_imported"].tolist()))

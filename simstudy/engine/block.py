@@ -1,6 +1,5 @@
 """Draws one block, or records its failure; replays one replicate."""
 
-import contextlib
 import itertools
 from collections.abc import Mapping
 from functools import partial
@@ -12,22 +11,9 @@ from simstudy import errors
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Plan, WorkUnit
-from simstudy.engine import graceful_stop, independence, methods
-from simstudy.engine.columns import (
-    apply_derived_columns,
-    check_columns_read,
-    count_failed,
-    drawn_columns,
-    validate_columns,
-)
-from simstudy.engine.error_policy import (
-    BlockContext,
-    always_fails,
-    is_machine_trouble,
-    lacks_library,
-    not_here,
-    reason,
-)
+from simstudy.engine import columns as column_checks
+from simstudy.engine import error_policy, graceful_stop, independence, methods
+from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.provenance.scenario_id import identity
 from simstudy.store.arrow_schema import ERROR, MISSING, Block, counted_errors
@@ -80,10 +66,10 @@ def draw_block(
     try:
         with graceful_stop.time_limit(seconds):
             drawn = draw_columns(plan, scenario, index, cache, context)
-            columns = apply_derived_columns(plan, scenario, drawn)
+            columns = column_checks.apply_derived_columns(plan, scenario, drawn)
             if context.refuses_all_failed:
                 _refuse_nothing_but_nan(plan, columns)
-            check_columns_read(plan, scenario, columns)
+            column_checks.check_columns_read(plan, scenario, columns)
     except errors.AlwaysFailsError as error:
         raise errors.AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except errors.StudyError as error:
@@ -97,14 +83,14 @@ def draw_block(
     except BaseException as error:  # also SystemExit: a method must not end the run
         if isinstance(error, KeyboardInterrupt) and graceful_stop.hears_ctrl_c():
             raise  # it may be the user's Ctrl-C
-        if lacks_library(error):
-            raise errors.NotHereError(f"{plan.name}: {scenario!r}: {not_here(error)}") from error
-        machine = is_machine_trouble(error)
+        if error_policy.lacks_library(error):
+            raise error_policy.not_here(error, f"{plan.name}: {scenario!r}: ") from error
+        machine = error_policy.is_machine_trouble(error)
         if context.refuses_all_failed and not machine:
-            raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
-        return failed_block(plan, scenario, index, reason(error), machine=machine)
-    key = plan.key_of(scenario)
-    return Block(scenario, index, columns, count_failed(plan, columns.get(ERROR)), key)
+            raise error_policy.always_fails(plan.block_size, error, f"{scenario!r}: ") from error
+        return failed_block(plan, scenario, index, error_policy.reason(error), machine=machine)
+    n_failed = column_checks.count_failed(plan, columns.get(ERROR))
+    return Block(scenario, index, columns, n_failed, plan.key_of(scenario))
 
 
 def _refuse_nothing_but_nan(plan: Plan, columns: Mapping[str, np.ndarray]) -> None:
@@ -148,7 +134,7 @@ def draw_columns(
                 independence.check_streams(context, scenario, streams, raw, n_rep)
                 alone = partial(scenario.simulate, plan.streams(scenario, index), 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-                columns = validate_columns(plan, scenario, raw)
+                columns = column_checks.validate_columns(plan, scenario, raw)
                 independence.check_alike(context, scenario, columns)
                 return columns
             draw = partial(_draw_data, plan, scenario.scenario, index, context)
@@ -160,11 +146,11 @@ def draw_columns(
                 one, again = independence.some_rows(data, slice(1)), plan.streams(scenario, index)
                 alone = partial(methods.call_method, scenario, one, again, 1)
                 independence.refuse_transposed(context, plan, raw, alone)
-            drawn = drawn_columns(plan, scenario.method, data, raw)
+            drawn = column_checks.drawn_columns(plan, scenario.method.axis, data, raw)
             read = {*plan.rules.vectors, *itertools.chain.from_iterable(plan.reads.values())}
             known = {name: column for name, column in drawn.items() if name in read}
             whole = {**raw, **known} if known else raw
-            columns = {**drawn, **validate_columns(plan, scenario, whole, "it")}
+            columns = {**drawn, **column_checks.validate_columns(plan, scenario, whole, "it")}
             independence.check_rows(context, plan, scenario, streams, data, columns)
             independence.check_alike(context, scenario, columns, data)
         finally:
@@ -235,16 +221,12 @@ def _draw_data(
 ) -> methods.Data:
     """Call `draw` or `draw_one`, and check the data."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
-    if hasattr(scenario, "draw_one"):
-        draw = partial(methods.drawn_one_by_one, scenario, streams, n_rep, context)
-    else:
-        draw = partial(scenario.draw, streams, n_rep)
-    filters = context.warning_filters if hasattr(scenario, "draw_one") else ()
-    recorded = (
-        methods.recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext()
-    )
-    with np.errstate(), recorded:
-        data = methods.checked_data(scenario, draw(), n_rep)
+    with np.errstate():
+        if hasattr(scenario, "draw_one"):
+            raw = methods.drawn_one_by_one(scenario, streams, n_rep, context)
+        else:
+            raw = scenario.draw(streams, n_rep)
+        data = methods.checked_data(scenario, raw, n_rep)
     independence.check_streams(context, scenario, streams, data, n_rep)
     return data
 

@@ -22,47 +22,19 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import AnyScenario
-from simstudy.design.plan import (
-    Derived,
-    Method,
-    Plan,
-    base_scenario,
-    number_factors,
-    parameters_of,
-    properties_in,
-    read_by,
-)
-from simstudy.engine.methods import (
-    TEXTS,
-    Data,
-    Rows,
-    over_named_axis,
-    scenario_arguments,
-    select_arguments,
-)
+from simstudy.design import plan as plans
+from simstudy.design.plan import Derived, Plan, base_scenario, parameters_of, read_by
+from simstudy.engine import methods
+from simstudy.engine.methods import TEXTS, over_named_axis, scenario_arguments, select_arguments
 from simstudy.errors import StudyError, describe, in_one_line, nearest, writable
-from simstudy.store.arrow_schema import (
-    CELL_ERROR,
-    CONVERGED,
-    ERROR,
-    MISSING,
-    REP,
-    SCENARIO,
-    WARNING,
-    counted_errors,
-    failed_cell_mask,
-    failed_cells,
-    has_text,
-    nan_where_failed,
-)
+from simstudy.store import arrow_schema
+from simstudy.store.arrow_schema import CONVERGED, ERROR, MISSING, RESERVED, WARNING
 from simstudy.store.provenance import Provenance
 from simstudy.validation import refuse_inexact, unmasked
 
 Columns = Mapping[str, np.ndarray]
 
-STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
-"""Names of stored columns that a study cannot return."""
-FLOAT = np.dtype(float)
+STORED_COLUMNS = frozenset({*RESERVED, CONVERGED})  # names that a study cannot return
 TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for numbers of two machines
 MAX_BYTES = 8  # of the widest numbers that a table stores
 
@@ -101,19 +73,6 @@ def validate_column(
     plan: Plan, name: str, value: Any, who: str, length: int | None = None
 ) -> np.ndarray:
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
-    _refuse_name(plan, name, who)
-    is_plain = type(value) is np.ndarray and value.dtype == FLOAT and length is None
-    if is_plain and value.shape == (plan.block_size,):
-        return np.array(value)
-    if length is None and not isinstance(value, np.ndarray):
-        value = over_named_axis(f"column {name!r}", value, plan.axes, of_block=True)
-    array = _own_array(name, value)
-    if length is not None:
-        return _vector(plan, name, array, length)
-    return _of_full_shape(plan, name, array)
-
-
-def _refuse_name(plan: Plan, name: Any, who: str) -> None:
     if not isinstance(name, str) or not name:
         raise StudyError(
             f"{who} returned a column named {name!r}: the name of a column must be a text that is "
@@ -124,6 +83,12 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
             f"{who} returned a column {name!r}, which is a reserved name or that of an axis: "
             f"rename it, such as {'is_' + name!r}."
         )
+    if length is None and not isinstance(value, np.ndarray):
+        value = over_named_axis(f"column {name!r}", value, plan.axes, of_block=True)
+    array = _own_array(name, value)
+    if length is not None:
+        return _vector(plan, name, array, length)
+    return _of_full_shape(plan, name, array)
 
 
 def _own_array(name: str, value: Any) -> np.ndarray:
@@ -188,16 +153,12 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
 
 def fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
     """Whether an array broadcasts to the shape of the replicates and axes."""
-    if array.ndim != len(full) or array.ndim == 1:
-        return False
-    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
+    sizes = zip(array.shape, full, strict=False)
+    return array.ndim == len(full) > 1 and all(n in (1, wanted) for n, wanted in sizes)
 
 
 def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
     """Broadcast a column that has only some of the axes, of which that of the methods is none."""
-    full = (len(array), *plan.shape)
-    if len(full) > 2 and fits(array, full):
-        return array
     sizes = [n for n in array.shape[1:] if n != 1]
     own = [at for at, axis in enumerate(plan.axes) if axis != plan.methods_axis]
     fitting = [
@@ -220,27 +181,25 @@ def with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
 def _errors_with(errors: np.ndarray | None, missing: Mapping[str, np.ndarray]) -> np.ndarray:
     """Add the columns with NaN to the errors, in cells that have no error of their own."""
     own = np.full(1, None) if errors is None else errors
-    n_dims = max(each.ndim for each in (own, *missing.values()))
-    own, *masks = np.broadcast_arrays(
-        *(x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (own, *missing.values()))
-    )
+    own, *masks = np.broadcast_arrays(*(x.T for x in (own, *missing.values())))  # first axes agree
     made = own.astype(object)
     for cell in zip(*np.nonzero(np.any(masks, axis=0)), strict=True):
         names = ", ".join(name for name, mask in zip(missing, masks, strict=True) if mask[cell])
         made[cell] = made[cell] or f"{MISSING}{names}"
-    return made
+    return made.T
 
 
 def count_failed(plan: Plan, errors: np.ndarray | None) -> int:
     """Count the replicates that failed in any cell."""
     if errors is None:
         return 0
-    return int(has_text(counted_errors(plan, errors)).reshape(len(errors), -1).any(axis=1).sum())
+    counted = arrow_schema.has_text(arrow_schema.counted_errors(plan, errors))
+    return int(counted.reshape(len(errors), -1).any(axis=1).sum())
 
 
 # ---------------------------------------------------------------- derived
+# names that data may have, but columns of a table may not
 NOT_OF_DATA = frozenset({*STORED_COLUMNS, *TEXTS, "block", "address", "measure", "data"})
-"""Names that data may have, but columns of a table may not."""
 
 
 def apply_derived_columns(
@@ -260,8 +219,9 @@ def apply_derived_columns(
     made = dict(columns)
     for derived in plan.derived:
         if derived.name in plan.stored_derived:
-            names = [name for name in (*read_by(derived.function), ERROR) if name in made]
-            read = nan_where_failed({name: made[name] for name in names}, plan.rules.vectors)
+            names = {*read_by(derived.function), ERROR}
+            read = {name: column for name, column in made.items() if name in names}
+            read = arrow_schema.nan_where_failed(read, plan.rules.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, read)
     dropped = plan.rules.vectors.keys() - set(plan.stored_vectors)
     return {name: column for name, column in made.items() if name not in dropped}
@@ -299,7 +259,8 @@ def derived_column(
     column = validate_column(plan, derived.name, value, what)
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
-    void = failed_cell_mask(made, failed_cells(columns, plan.inputs_of(read_by(derived.function))))
+    failed = arrow_schema.failed_cells(columns, plan.inputs_of(read_by(derived.function)))
+    void = arrow_schema.failed_cell_mask(made, failed)
     nothing: Any = np.nan if is_number else None
     return made if void is None else np.where(void, nothing, made)
 
@@ -335,7 +296,7 @@ def optional(derived: Derived) -> set[str]:
 
 
 # ---------------------------------------------------------------- drawn
-def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[str, np.ndarray]:
+def drawn_columns(plan: Plan, axis: str, data: methods.Data, columns: Any) -> dict[str, np.ndarray]:
     """Find the drawn numbers, and drawn vectors of the study, that a method did not return.
 
     A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
@@ -348,7 +309,7 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return {}
-    taken = {method.axis, *plan.axes, *(derived.name for derived in plan.derived)}
+    taken = {axis, *plan.axes, *(derived.name for derived in plan.derived)}
     names = data.keys() - NOT_OF_DATA - taken
     vectors = {n: data[n] for n in sorted(names & plan.rules.vectors.keys()) if n not in columns}
     read = {*columns, *itertools.chain.from_iterable(plan.reads.values())}
@@ -369,7 +330,7 @@ def drawn_columns(plan: Plan, method: Method, data: Data, columns: Any) -> dict[
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
-    if isinstance(value, Rows):
+    if isinstance(value, methods.Rows):
         return _drawn_one_by_one(plan, name, value)
     if isinstance(value, Mapping):
         value = over_named_axis(f"{name!r} of draw", value, plan.axes, of_block=True)
@@ -404,11 +365,9 @@ def _drawn_one_by_one(plan: Plan, name: str, items: Sequence[Any]) -> np.ndarray
 
 def _equal(column: Any, value: Any) -> bool:
     """Whether a column equals other values of it where it is not missing, up to rounding."""
-    returned, value = np.asarray(column), np.asarray(value)
-    if returned.dtype.kind not in "biuf":
+    one, other = np.asarray(column).T, np.asarray(value).T  # first axes agree
+    if one.dtype.kind not in "biuf":
         return False
-    wide = max(returned.ndim, value.ndim)
-    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, value))
     try:
         is_equal = np.isclose(one, other, rtol=TOLERANCE, atol=0.0) | np.isnan(one.astype(float))
     except ValueError:  # the check of columns refuses wrong shapes
@@ -434,7 +393,7 @@ def check_columns_read(
 
 def _refuse_unknown_reads(plan: Plan, scenario: AnyScenario, columns: Collection[str]) -> None:
     known = {*columns, *(each.name for each in plan.derived), CONVERGED}
-    known |= number_factors(scenario).keys()  # also those that only error messages name
+    known |= plans.number_factors(scenario).keys()  # also those that only error messages name
     read = set(itertools.chain.from_iterable(plan.reads.values()))
     known |= scenario_columns(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
@@ -456,12 +415,12 @@ def scenario_columns(
     A property is a number, or several numbers with the labels of an axis. These are an array over
     all axes, of size 1 along those that the property does not have.
     """
-    factors = number_factors(scenario)
+    factors = plans.number_factors(scenario)
     names = set(names)
     of_scenario: dict[str, float | np.ndarray] = {n: factors[n] for n in names & factors.keys()}
     behind = base_scenario(scenario)
     own_shape = tuple(len(of) for axis, of in plan.axes.items() if axis != plan.methods_axis)
-    for name in properties_in(scenario, names - of_scenario.keys()):
+    for name in plans.properties_in(scenario, names - of_scenario.keys()):
         value = getattr(behind, name)
         if isinstance(value, numbers.Real):
             of_scenario[name] = float(value)
@@ -475,10 +434,7 @@ def scenario_columns(
 
 
 def refuse_other_values(
-    plan: Plan,
-    scenario: AnyScenario,
-    reads: Iterable[Sequence[str]],
-    columns: Columns,
+    plan: Plan, scenario: AnyScenario, reads: Iterable[Sequence[str]], columns: Columns
 ) -> None:
     """Refuse a column with the name of a factor or property, but with other values.
 

@@ -6,6 +6,7 @@ worker, and gives up after the fourth death. A cluster that is started here give
 first.
 """
 
+import os
 import shutil
 import sys
 import time
@@ -82,9 +83,8 @@ class Dask(executors.Executor):
         The future raises `SchedulerLostError` if the scheduler no longer answers, and `StoreError`
         if a worker writes to another place.
         """
-        future = self._client.submit(
-            draw_elsewhere, executors.packed(task), _own_paths(), pure=False
-        )
+        paths = [os.path.abspath(path) for path in sys.path if not path.startswith(sys.prefix)]
+        future = self._client.submit(draw_elsewhere, executors.packed(task), paths, pure=False)
         return executors.forwarded(future, lambda done: self._result(done, task))
 
     def isolated(self) -> executors.Executor:
@@ -147,18 +147,17 @@ class Dask(executors.Executor):
 
 
 def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
-    """Draw a task in a Dask worker, with the caller's module search path."""
+    """Draw a task in a Dask worker, with the caller's module search path.
+
+    Parameters
+    ----------
+    paths
+        That search path without installed packages, which workers have themselves.
+    """
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # a nanny restarts the process if it ends
         mark_as_worker()
     return executors.draw_packed(payload)
-
-
-def _own_paths() -> tuple[str, ...]:
-    """The module search path without installed packages, which workers have themselves."""
-    from os.path import abspath
-
-    return tuple(abspath(path) for path in sys.path if not path.startswith(sys.prefix))
 
 
 # ---------------------------------------------------------------- clusters
@@ -189,12 +188,8 @@ def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
     from dask import config
     from distributed import LocalCluster
 
+    # the engine reports deaths, so Dask's logs need not
+    settings = {"n_workers": n_workers, "threads_per_worker": 1, "silence_logs": CRITICAL}
+    places = {"host": LOOPBACK, "dashboard_address": f"{LOOPBACK}:0"}
     with config.set({"distributed.scheduler.allowed-failures": 0}):
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host=LOOPBACK,
-            dashboard_address=f"{LOOPBACK}:0",
-            silence_logs=CRITICAL,  # the engine reports deaths
-            **options,
-        )
+        return LocalCluster(**settings, **places, **options)

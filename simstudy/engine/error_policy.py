@@ -58,8 +58,7 @@ class BlockContext:
         return cls(plan.axes, raises_row=row, warning_filters=plan.warning_filters)
 
 
-OUTSIDE = BlockContext()
-"""The context of a method that a user calls to try it out."""
+OUTSIDE = BlockContext()  # the context of a method that a user calls to try it out
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
@@ -68,11 +67,9 @@ MACHINE_TROUBLE = {*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO, errno.ESTALE, errno
 
 def should_reraise(context: BlockContext, row: int, error: BaseException) -> bool:
     """Whether an error is raised and not recorded: in a replay, or if the machine is at fault."""
-    ends_run = isinstance(
-        error, errors.AlwaysFailsError | errors.NotHereError | errors.ReturnedError
-    )
-    at_fault = is_machine_trouble(error) or lacks_library(error)
-    return context.raises_row == row or ends_run or at_fault
+    ending = errors.AlwaysFailsError | errors.NotHereError | errors.ReturnedError
+    is_of_machine = is_machine_trouble(error) or lacks_library(error)
+    return context.raises_row == row or is_of_machine or isinstance(error, ending)
 
 
 # ---------------------------------------------------------------- mistakes in the study
@@ -90,11 +87,10 @@ def always_fails(n_rep: int, error: BaseException, name: str = "") -> errors.Sim
 
 def frames_of(error: BaseException) -> tuple[str, ...]:
     """List the frames of the user's code in a traceback, one line each, the innermost last."""
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not is_own_file(frame.filename)]
     return tuple(
         f"{frame.filename}, line {frame.lineno}, {frame.name}: {frame.line or ''}".strip(": ")
-        for frame in theirs
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not is_own_file(frame.filename)
     )
 
 
@@ -104,13 +100,13 @@ def lacks_library(error: BaseException) -> bool:
     return any(isinstance(each, ModuleNotFoundError) for each in (error, error.__cause__))
 
 
-def not_here(error: BaseException) -> errors.NotHereError:
+def not_here(error: BaseException, name: str) -> errors.NotHereError:
     """Make the exception for a library that is missing, with how to install it."""
     why, frames = reason(error).removesuffix("."), frames_of(error)
     known = errors.how_to_install(error)
     advice = "" if "pip install" in why else known or "Install it, or leave out what needs it."
     at = f", in {frames[-1]}" if frames and not known else ""
-    return errors.NotHereError(f"{why}{at}. {advice}".strip())
+    return errors.NotHereError(f"{name}{why}{at}. {advice}".strip())
 
 
 def is_machine_trouble(error: BaseException) -> bool:

@@ -19,23 +19,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, cast
 
+from simstudy import errors
 from simstudy.engine.graceful_stop import deferred, handlers_of, is_worker, mark_as_worker
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.workers import Workers, class_at
-from simstudy.errors import (
-    ConfigError,
-    StaleCodeError,
-    StudyError,
-    UnreadableTaskError,
-    UnsendableError,
-    describe,
-    first_few,
-    how_to_install,
-    nearest,
-    warn,
-)
+from simstudy.errors import ConfigError, describe
 from simstudy.provenance.modules import ENTRY_MODULES
 
 ENGINE_PARAMETERS = ("n_workers", "expected")  # parameters of an executor that the engine sets
@@ -259,17 +249,10 @@ class IsolatedWorker(Loky):
                 return pool
             except BrokenProcessPool as broken:
                 error = broken
-        raise StudyError(
+        raise errors.StudyError(
             f"worker processes end as soon as they start ({describe(error)}): a library may have "
             "changed the environment that they inherit. Use backend=inline to draw without workers."
         ) from error
-
-
-WARNINGS = {
-    getattr(signal, name)
-    for name in ("SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)  # Windows has none
-}
 
 
 @contextlib.contextmanager
@@ -290,13 +273,14 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
+    warnings = {signal.SIGUSR1, signal.SIGUSR2}
     # if the parent stopped now, a half started worker would print a traceback
     with deferred(handlers_of("SIGINT", "SIGTERM", "SIGHUP")):
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS | {signal.SIGHUP})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, warnings | {signal.SIGHUP})
         try:
             resource_tracker.ensure_running()
             of_loky.ensure_running()
-            signal.pthread_sigmask(signal.SIG_SETMASK, before | WARNINGS | {signal.SIGINT})
+            signal.pthread_sigmask(signal.SIG_SETMASK, before | warnings | {signal.SIGINT})
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -345,7 +329,7 @@ def packed(task: object) -> bytes:
     try:
         return bytes(dumps(task, reducers=SENT_EMPTY))
     except Exception as error:  # pickling may raise anything
-        raise UnsendableError(
+        raise errors.UnsendableError(
             f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
             "module that workers can import, or use backend=threads or backend=inline."
         ) from error
@@ -365,22 +349,17 @@ def _cached(function: Callable[..., Any], parameters: Any) -> Any:
 
 
 def _send_property(cached: Any) -> Any:
-    return _cached_property, (cached.func, cached.attrname)
+    named = {"attrname": cached.attrname}  # Python does not set it in a class that is sent
+    return functools.cached_property, (cached.func,), named
 
 
-def _cached_property(function: Callable[..., Any], name: str | None) -> Any:
-    made: Any = functools.cached_property(function)
-    made.attrname = name  # Python does not set it in a class that is sent
-    return made
-
-
+# how a script's caches, which pickle refuses, are sent: empty
 SENT_EMPTY: dict[type, Callable[[Any], Any]] = {
     type(functools.cache(len)): _send_cached,
     functools.cached_property: _send_property,
     types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
     weakref.WeakKeyDictionary: lambda _: (weakref.WeakKeyDictionary, ()),  # in `singledispatch`
 }
-"""How a script's caches, which pickle refuses, are sent: empty."""
 
 
 # ---------------------------------------------------------------- in the worker
@@ -389,8 +368,8 @@ def draw_packed(payload: bytes) -> TaskResult:
     try:
         task: Task = pickle.loads(payload)
     except Exception as error:  # for example a module or name that does not exist
-        where = first_few([path for path in sys.path if path])
-        raise UnreadableTaskError(
+        where = errors.first_few([path for path in sys.path if path])
+        raise errors.UnreadableTaskError(
             f"workers cannot load the study ({describe(error)}; modules are searched in {where}): "
             "its code was edited during this run, or cannot be sent to another process. Finished "
             "blocks are kept. Run again, or use backend=threads or backend=inline."
@@ -409,19 +388,18 @@ def refuse_other_code(code: LoadedCode | None) -> None:
         return
     differences = code.differences()
     if differences:
-        raise StaleCodeError(differences)
+        raise errors.StaleCodeError(differences)
     _checked.add(code.digest)
 
 
 # ---------------------------------------------------------------- the selected backend
-PLACES = {
+PLACES = {  # executors by the name of their backend
     "auto": f"{__name__}:Loky",
     "loky": f"{__name__}:Loky",
     "inline": f"{__name__}:InProcess",
     "threads": f"{__name__}:Threads",
     "dask": "simstudy.engine.dask_executor:Dask",
 }
-"""Executors by the name of their backend."""
 
 
 def executor_of(workers: Workers, expected: str) -> Executor:
@@ -445,7 +423,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             "that itself runs a study needs backend=inline."
         )
     if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
-        warn(
+        errors.warn(
             "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
             "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
             stacklevel=2,
@@ -462,7 +440,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
         if name not in names or name in ENGINE_PARAMETERS:
             raise ConfigError(
                 f"backend.{name}: backend {workers.backend} has no such setting; "
-                + nearest(name, set(names).difference(ENGINE_PARAMETERS))
+                + errors.nearest(name, set(names).difference(ENGINE_PARAMETERS))
             )
     ours = {"n_workers": workers.count, "expected": expected}
     options = {name: value for name, value in ours.items() if name in names}
@@ -473,5 +451,5 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     except Exception as error:  # an executor may raise anything
         raise ConfigError(
             f"backend={workers.backend} cannot be started: {describe(error).removesuffix('.')}. "
-            f"{how_to_install(error)}".strip()
+            f"{errors.how_to_install(error)}".strip()
         ) from error

@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any
 
 Handler = Callable[[int, FrameType | None], Any]
-_stop_request = threading.Event()
 
 
 class OutOfTime(KeyboardInterrupt):
@@ -23,19 +22,10 @@ class OutOfTime(KeyboardInterrupt):
         self.n_left = n_left
 
 
-def request_stop() -> None:
-    """Ask all runs of this process to start no more blocks; safe in a signal handler."""
-    _stop_request.set()
-
-
-def clear_stop_request() -> None:
-    """Withdraw the request to stop."""
-    _stop_request.clear()
-
-
-def stop_requested() -> bool:
-    """Whether a stop was requested."""
-    return _stop_request.is_set()
+# the request that all runs of this process start no more blocks; it may come from a signal handler
+_stop_request = threading.Event()
+request_stop, clear_stop_request = _stop_request.set, _stop_request.clear
+stop_requested = _stop_request.is_set
 
 
 @contextlib.contextmanager

@@ -81,11 +81,10 @@ def _are_alike(rows: Any) -> bool:
 
 def _differs(array: Any, n_rep: int) -> bool:
     """Whether an array has replicates that are not all equal."""
-    if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n_rep:
+    is_column = isinstance(array, np.ndarray) and array.shape[:1] == (n_rep,)
+    if not is_column or array.dtype.kind not in "biuf":
         return False
     few = array[:MAX_ROWS_COMPARED]
-    if few.dtype.kind not in "biuf":
-        return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
     return bool(((few != few[:1]) & is_number).any())
 
@@ -114,11 +113,7 @@ def refuse_transposed(
     size = plan.block_size
     if context.rng_events is None or not isinstance(raw, Mapping) or size < 2:
         return
-    square = [
-        name
-        for name, column in raw.items()
-        if isinstance(column, np.ndarray) and len(column.shape) > 1 and size in column.shape[1:]
-    ]
+    square = [name for name, x in raw.items() if isinstance(x, np.ndarray) and size in x.shape[1:]]
     try:
         alone = analyse_one() if square else {}
     except Exception:  # a method may need more than one replicate
@@ -126,12 +121,10 @@ def refuse_transposed(
     for name in square:
         full, one = raw[name].shape, np.shape(alone.get(name, 0.0))
         moved = [at for at in range(1, len(one)) if (*full[:at], 1, *full[at + 1 :]) == one]
-        if moved and one[0] == full[0] == size:
-            right = list(one)
-            right[0], right[moved[0]] = 1, size
+        if moved and full[0] == size:
             raise StudyError(
                 f"column {name!r} has its replicates on axis {moved[0]}, not on the first: for one "
-                f"replicate its shape is {one}, where {tuple(right)} is asked. Return "
+                f"replicate its shape is {one}, where {(1, *full[1:])} is asked. Return "
                 f"np.moveaxis({name}, {moved[0]}, 0)."
             )
 
@@ -171,37 +164,28 @@ def check_rows(
     has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
     if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
         return
-    given = (plan, scenario, streams, data, columns)
-    some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
-    verdict = _differ(some, *given)
+
+    def differ(rows: np.ndarray) -> bool | None:
+        """Whether rows have other results if analysed on their own; None if they cannot be."""
+        few = replace(plan, block_size=len(rows))
+        try:
+            with np.errstate():  # changes by the method end with the call
+                made = call_method(scenario, some_rows(data, rows), streams, len(rows))
+            alone = validate_columns(few, scenario, made, "it")
+        except StudyError:  # for example not one row per replicate
+            return True
+        except Exception:  # a method may need more rows than these
+            return None
+        both = columns.keys() & alone.keys()
+        return not all(_agree(columns[name], alone[name], rows) for name in both)
+
+    verdict = differ(np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS])
     if verdict is None:  # too few rows for the method: half of the rows, each twice
         half = np.repeat(np.arange(plan.block_size // 2), 2)
         twice = np.resize(np.random.default_rng(0).permutation(half), plan.block_size)
-        verdict = _differ(twice, *given)
+        verdict = differ(twice)
     if verdict:
         events[ROWS_DIFFER] = None
-
-
-def _differ(
-    rows: np.ndarray,
-    plan: Plan,
-    scenario: WorkUnit,
-    streams: Streams,
-    data: Mapping[str, Any],
-    columns: Mapping[str, np.ndarray],
-) -> bool | None:
-    """Whether rows have other results if analysed on their own; None if they cannot be."""
-    few = replace(plan, block_size=len(rows))
-    try:
-        with np.errstate():  # changes by the method end with the call
-            made = call_method(scenario, some_rows(data, rows), streams, len(rows))
-        alone = validate_columns(few, scenario, made, "it")
-    except StudyError:  # for example not one row per replicate
-        return True
-    except Exception:  # a method may need more rows than these
-        return None
-    both = columns.keys() & alone.keys()
-    return not all(_agree(columns[name], alone[name], rows) for name in both)
 
 
 def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
@@ -275,10 +259,9 @@ def odd_spreads(
 
 def tested_columns(plan: Plan, table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the numeric columns without missing values, cell by cell, as means of groups."""
+    skipped = {*NOT_COMPARED, *plan.rules.unrepeatable}  # seconds follow the load of the machine
     for name in table.column_names:
-        if name in plan.rules.unrepeatable:  # seconds follow the load of the machine
-            continue
-        matrix = None if name in NOT_COMPARED else _first_cells(table.column(name), len(table))
+        matrix = None if name in skipped else _first_cells(table.column(name), len(table))
         if matrix is not None and matrix.size:  # none if every replicate failed
             means = matrix.reshape(-1, plan.rules.group_size, matrix.shape[1]).mean(axis=1)
             yield from ((name, cell) for cell in means.T if np.isfinite(cell).all())
@@ -319,12 +302,14 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     ----------
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
-    ranks = ranks_of(values)
-    n_values = len(np.unique(ranks))
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    n_values = len(counts)
     if n_values < 2:
         return 1.0, 1.0
     if (values == values[0]).all() and n_values >= MIN_VALUES:
         return 0.0, 0.0
+    mean_ranks = counts.cumsum() - (counts - 1) / 2  # equal values share one
+    ranks = mean_ranks[places].reshape(values.shape)
     scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
     groups = _joined(scores)
     n_groups, size = groups.shape
@@ -335,13 +320,6 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     if n_values > MOSTLY * values.size:
         p_value = 2 * min(p_value, float(special.chdtr(n_groups - 1, statistic)))
     return float(statistic / (n_groups - 1)), p_value
-
-
-def ranks_of(values: np.ndarray) -> np.ndarray:
-    """Rank values; equal ones have their mean rank."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means = counts.cumsum() - (counts - 1) / 2
-    return np.asarray(means[places].reshape(values.shape))
 
 
 def _joined(scores: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import partial
 from types import MappingProxyType
@@ -25,40 +26,24 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import (
-    Method,
-    WarningFilter,
-    WorkUnit,
-    action_of,
-    current_filters,
-    parameters_of,
-    properties_in,
-)
+from simstudy.design import plan as plans
+from simstudy.design.plan import Method, WarningFilter, WorkUnit, parameters_of, properties_in
 from simstudy.engine import error_policy
 from simstudy.errors import ReturnedError, StudyError, in_one_line, nearest, swallowed
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
 from simstudy.validation import refuse_inexact, unmasked
 
-Data = Mapping[str, Any]
-"""Data of a scenario by name: arrays with the replicate first, or constants."""
-
-Unknown = Callable[[str], StudyError]
-"""Function from the name of an unknown parameter to the error to raise."""
-
-RNG_PARAMETERS = ("streams", "rng")
-"""Parameters for random numbers: of a block, or of one replicate."""
-
-RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
-"""Parameters of a method that are neither data nor factors."""
-
+Data = Mapping[str, Any]  # by name: arrays with the replicate first, or constants
+RNG_PARAMETERS = ("streams", "rng")  # for random numbers: of a block, or of one replicate
+RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)  # neither data nor factors
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.number, np.bool_, np.datetime64)
 TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
 
 
 # ---------------------------------------------------------------- functions called by name
 def select_arguments(
-    function: Callable[..., Any], available: Mapping[str, Any], unknown: Unknown
+    function: Callable[..., Any], available: Mapping[str, Any], unknown: Callable[[str], StudyError]
 ) -> dict[str, Any]:
     """Select the arguments that a function's parameters name; missing ones keep their defaults.
 
@@ -114,16 +99,18 @@ def drawn_one_by_one(
     """
     drawn: list[Mapping[str, Any]] = []
     failed: dict[int, Exception] = {}
-    for row in range(n_rep):
-        try:
-            returned = scenario.draw_one(streams.of_replicate(row))
-        except Exception as error:
-            if error_policy.should_reraise(context, row, error):
-                raise
-            failed[row] = error
-            returned = {}
-        named = returned if isinstance(returned, Mapping) else {DATA: returned}
-        drawn.append({name: _own(value) for name, value in named.items()})
+    filters = context.warning_filters
+    with recorded_warnings(filters, keeps=False) if filters else contextlib.nullcontext():
+        for row in range(n_rep):
+            try:
+                returned = scenario.draw_one(streams.of_replicate(row))
+            except Exception as error:
+                if error_policy.should_reraise(context, row, error):
+                    raise
+                failed[row] = error
+                returned = {}
+            named = returned if isinstance(returned, Mapping) else {DATA: returned}
+            drawn.append({name: _own(value) for name, value in named.items()})
     if len(failed) == n_rep:
         raise failed[0]
     names = next(each.keys() for row, each in enumerate(drawn) if row not in failed)
@@ -197,16 +184,15 @@ def _read_only(name: str, value: Any) -> Any:
 
 
 def checksums(data: Data) -> dict[str, bytes]:
-    """Hash each array among the data."""
+    """Hash the arrays under each name of the data."""
     hashes = {}
     for name, value in data.items():
         items = value if isinstance(value, Rows) else [value]
         arrays = [each for each in items if type(each) is np.ndarray and not each.dtype.hasobject]
-        if arrays:
-            hashed = hashlib.blake2b(digest_size=16)
-            for array in arrays:
-                hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
-            hashes[name] = hashed.digest()
+        hashed = hashlib.blake2b(digest_size=16)
+        for array in arrays:
+            hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+        hashes[name] = hashed.digest()
     return hashes
 
 
@@ -277,9 +263,8 @@ def call_method(
         own = {**data, "rng": streams.of_replicate}
         given = _select_data(drawn.method, function.analyse, scenario, own)
         failed = data.failed if isinstance(data, OneByOne) else {}
-        rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
-        constants = {n: v for n, v in given.items() if n not in rows}
-        return ReplicateLoop(function, n_rep, vectors, context).columns(rows, constants, failed)
+        rows = {n for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
+        return ReplicateLoop(function, n_rep, vectors, context).columns(given, rows, failed)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
@@ -324,8 +309,7 @@ DATA = "data"  # name of what `draw_one` returns, if it is no dict
 NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that need no check
 
 NUMBER, TEXT = "a number", "text"
-Kind = str | tuple[int, ...]
-"""`NUMBER`, `TEXT`, or the shape of an array."""
+Kind = str | tuple[int, ...]  # `NUMBER`, `TEXT`, or the shape of an array
 
 
 class Rows(list[Any]):
@@ -355,18 +339,8 @@ class EachReplicate:
                 f"the arrays have {sorted(lengths)} entries on their first axis, which is the "
                 "replicate: give at least one array, and all of the same length."
             )
-        rows = {n: v for n, v in given.items() if has_rows(v) or n == "rng"}
-        constants = {n: v for n, v in given.items() if n not in rows}
-        return ReplicateLoop(self, lengths.pop()).columns(rows, constants)
-
-
-def _in_order(function: Callable[..., Any], names: Collection[str]) -> list[str] | None:
-    """The names in the order of a function's first parameters; None if they are others."""
-    parameters = parameters_of(function)[: len(names)]
-    kinds = {parameter.kind for parameter in parameters}
-    first = [parameter.name for parameter in parameters]
-    is_right = {*first} == {*names} and kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    return first if is_right else None
+        rows = {n for n, v in given.items() if has_rows(v) or n == "rng"}
+        return ReplicateLoop(self, lengths.pop()).columns(given, rows)
 
 
 def has_rows(value: Any) -> bool:
@@ -436,59 +410,67 @@ class ReplicateLoop:
         self._kinds: dict[str, Kind] = {}
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
         self._failures: dict[int, str] = {}
-        self._first_error: Exception | None = None
         self._warnings: dict[int, str] = {}
 
     def columns(
         self,
-        data: Mapping[str, Any],
-        constants: Mapping[str, Any] = MappingProxyType({}),
+        given: Mapping[str, Any],
+        by_row: Collection[str],
         failed: Mapping[int, Exception] = MappingProxyType({}),
     ) -> dict[str, np.ndarray]:
         """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
-        data
-            Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
-            gets one item; and as `rng` a function from a row to its generator.
-        constants
-            Arguments of any type that are the same for all replicates, by parameter.
+        given
+            Arguments by parameter.
+        by_row
+            Names of the arrays and `Rows` with the replicate first, of which each call gets one
+            item, and `rng` for a function from a row to its generator. The other arguments are the
+            same for all replicates.
         failed
             Errors of drawing data sets, by row.
         """
+        constants = {name: value for name, value in given.items() if name not in by_row}
         analyse = partial(self.function, **constants) if constants else self.function
-        ordered = _in_order(self.function, data)  # arguments by position are faster
-        rows, each = self._rows, range(self.n_rep)
-        by_name = {
-            name: map(value, each) if name == "rng" else iter(value) for name, value in data.items()
-        }
-        given = by_name if ordered is None else {name: by_name[name] for name in ordered}
+        first = parameters_of(self.function)[: len(by_row)]
+        ordered = {parameter.name: parameter.kind for parameter in first}
+        plain = {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        by_position = ordered.keys() == {*by_row} and plain.issuperset(ordered.values())  # faster
+        order = list(ordered if by_position else by_row)
+        each = range(self.n_rep)
+        first_error: Exception | None = None
+        varying = [map(given["rng"], each) if name == "rng" else given[name] for name in order]
         names, types = list[Any](), list[type]()  # of the latest row, if it needs no more checks
         with recorded_warnings(self.context.warning_filters) as warned:
-            for row, *items in zip(each, *given.values(), strict=False):
+            for row, *items in zip(each, *varying, strict=False):
                 try:
-                    if failed and row in failed:
+                    if row in failed:
                         raise failed[row]
-                    if ordered is None:
-                        returned = analyse(**dict(zip(given, items, strict=True)))
-                    else:
+                    if by_position:
                         returned = analyse(*items)
+                    else:
+                        returned = analyse(**dict(zip(order, items, strict=True)))
                 except Exception as error:
-                    self._fail(row, error)
+                    if error_policy.should_reraise(self.context, row, error):
+                        raise
+                    swallowed(error, row)
+                    self._failures[row] = error_policy.reason(error)
+                    first_error = first_error or error
+                    self._rows.append(None)
                 else:
                     values = (*returned.values(),) if type(returned) is dict else ()
                     if not types or [*map(type, values)] != types or [*returned] != names:
                         values = self._checked(row, returned)
                         names, types = self._plain_kinds(returned)
-                    rows.append(values)
+                    self._rows.append(values)
                 if warned:
                     if row not in self._failures:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
                     warned.clear()
-        all_failed, first = len(self._failures) == self.n_rep, self._first_error
-        if all_failed and first and self.context.refuses_all_failed:
-            raise error_policy.always_fails(self.n_rep, first) from first
+        all_failed = len(self._failures) == self.n_rep
+        if all_failed and first_error and self.context.refuses_all_failed:
+            raise error_policy.always_fails(self.n_rep, first_error) from first_error
         return self._assembled()
 
     def _plain_kinds(self, returned: Any) -> tuple[list[Any], list[type]]:
@@ -532,25 +514,14 @@ class ReplicateLoop:
         absent = [name for name in expected if name not in returned]
         more = [name for name in returned if expected and name not in expected]
         if absent or (more and self.names is None):
-            name, where, others = (
-                (absent[0], "lacks", "have") if absent else (more[0], "has", "lack")
-            )
+            name, where = (absent[0], "lacks") if absent else (more[0], "has")
             raise ReturnedError(
-                f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
-                f"{others} it: return the same names from each replicate, with "
+                f"a replicate (row {row} of its block) {where} the column {name!r}, unlike the "
+                "others: return the same names from each replicate, with "
                 f'"{name}": np.nan if there is no number (may_be_missing names columns in which '
                 "that is no failure)."
             )
         return {name: returned[name] for name in expected or returned}
-
-    def _fail(self, row: int, error: Exception) -> None:
-        """Record the error of a replicate, or raise it."""
-        if error_policy.should_reraise(self.context, row, error):
-            raise error
-        swallowed(error, row)
-        self._failures[row] = error_policy.reason(error)
-        self._first_error = self._first_error or error
-        self._rows.append(None)
 
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
@@ -608,16 +579,10 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
 
 
 # ---------------------------------------------------------------- warnings of a thread
-class _Recorder(threading.local):
-    """The lists that collect this thread's warnings with the filters in force, innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[tuple[list[str] | None, Sequence[WarningFilter]]] = []
-
-
-_recorder = _Recorder()
+Recorder = tuple[list[str] | None, Sequence[WarningFilter]]  # a list of texts, filters in force
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)  # of this thread
 _lock = threading.Lock()  # filters and `showwarning` are shared by all threads
-_held: list[contextlib.ExitStack] = []  # holds the changed filters while any thread records
+_held = contextlib.ExitStack()  # restores them when no thread records any more
 _n_recording = 0
 
 
@@ -641,33 +606,32 @@ def recorded_warnings(
     texts: list[str] = []
     with _lock:
         if not _n_recording:
-            _held.append(_dispatching())
+            _dispatch_by_thread()
         _n_recording += 1
-    _recorder.stack.append((texts if keeps else None, filters))
+    token = _recorder.set((texts if keeps else None, filters))
     try:
         yield texts
     finally:
-        _recorder.stack.pop()
+        _recorder.reset(token)
         with _lock:
             _n_recording -= 1
             if not _n_recording:
-                _held.pop().close()
+                _held.close()
 
 
-def _dispatching() -> contextlib.ExitStack:
-    """Send warnings to the list of their thread until the returned stack is closed."""
-    held = contextlib.ExitStack()
-    of_process = current_filters()
-    held.enter_context(warnings.catch_warnings())
+def _dispatch_by_thread() -> None:
+    """Send warnings to the list of their thread until `_held` is closed."""
+    of_process = plans.current_filters()
+    _held.enter_context(warnings.catch_warnings())
     show, shown = warnings.showwarning, set[tuple[Any, ...]]()
 
     def dispatch(message: Any, category: type[Warning], filename: str, lineno: int,
                  *more: Any, **named: Any) -> None:  # fmt: skip
         if issubclass(category, ResourceWarning):
             return
-        texts, filters = _recorder.stack[-1] if _recorder.stack else (None, of_process)
+        texts, filters = _recorder.get() or (None, of_process)
         place = str(message), category, filename, lineno
-        if action_of(filters, category) == "error":
+        if plans.action_of(filters, category) == "error":
             raise message if isinstance(message, Warning) else category(message)
         if texts is not None:
             texts.append(f"{category.__name__}: {message}")
@@ -677,7 +641,6 @@ def _dispatching() -> contextlib.ExitStack:
 
     warnings.showwarning = dispatch
     warnings.simplefilter("always")
-    return held
 
 
 # ---------------------------------------------------------------- values with labels

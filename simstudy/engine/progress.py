@@ -4,10 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, Self
-
-if TYPE_CHECKING:
-    from rich import progress as rich_progress
+from typing import Any, Protocol, Self
 
 LINE_SECONDS = 10.0  # time between lines, if there is no terminal
 
@@ -40,7 +37,7 @@ class Bar:
         self.title, self.shown = title, visible
         self.total = self.done = 0
         self.last_line = time.monotonic()
-        self._rich: rich_progress.Progress | None = None
+        self._rich: Any = None  # the bar of rich, once it is shown
 
     def __enter__(self) -> Self:
         return self

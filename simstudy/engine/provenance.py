@@ -5,7 +5,7 @@ import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -18,15 +18,9 @@ from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
 from simstudy.engine.columns import DERIVED, VECTOR
 from simstudy.engine.methods import EachReplicate
 from simstudy.errors import StudyError
+from simstudy.provenance import fingerprint
 from simstudy.provenance.contents import cells_of, definition_of, hash_of
-from simstudy.provenance.fingerprint import (
-    CodeUse,
-    Fingerprint,
-    Key,
-    note_changes_by_run,
-    trace,
-    trace_names,
-)
+from simstudy.provenance.fingerprint import CodeUse, Fingerprint, Key, trace
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.policy import BY_TEXT
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
@@ -36,16 +30,15 @@ from simstudy.store.provenance import OWN_VALUES, Provenance
 
 LAYOUT = 5  # version of the stored rows: add 1 if the same columns are stored differently
 FILTERS = "warnings that are errors"  # entry of a fingerprint
-ENGINE_SOURCES = ("engine", "store", "validation.py", "places.py")
-"""Folders and files of the package that handle columns on their way to the store."""
-
-Kind = tuple[type, ...]
-"""The classes of a scenario and of its parts, which determine its code."""
-
-ALL_FIELD_READERS = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
-"""Names in code that may read any field of a scenario."""
-
 PACKAGE = Path(__file__).parents[1]
+
+# files of the package that handle columns on their way to the store
+ENGINE_SOURCES = ("engine/*.py", "store/*.py", "validation.py", "places.py")
+
+# names in code that may read any field of a scenario
+ALL_FIELD_READERS = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
+
+Kind = tuple[type, ...]  # the classes of a scenario and of its parts, which determine its code
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class LoadedCode:
 
     def differences(self) -> list[str]:
         """List, in a worker, what this process has loaded in another version, as text."""
-        here_loaded = {**_by_name([trace_names(self.names)]), **_own_sources()}
+        here_loaded = {**_by_name([fingerprint.trace_names(self.names)]), **_own_sources()}
         edited = [
             f"{name} has changed"
             for name, texts in self.entries.items()
@@ -144,7 +137,7 @@ class RunProvenance:
 
     def note_changes(self) -> None:
         """Let values that a run has changed in this process count as they did before it."""
-        note_changes_by_run(self.roots, self.traces)
+        fingerprint.note_changes_by_run(self.roots, self.traces)
 
 
 def compute_provenance(plan: Plan) -> RunProvenance:
@@ -156,23 +149,24 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     derived = [(d.function,) for d in plan.derived if d.name in plan.stored_derived]
     others = _checked_traces([*methods.values(), *derived])
     of_methods, of_derived = others[: len(methods)], others[len(methods) :]
-    by_method = {
-        name: _with_values(parts, traced)
-        for (name, parts), traced in zip(methods.items(), of_methods, strict=True)
-    }
+    each = list(zip(methods, methods.values(), of_methods, strict=True))
+    by_method = {name: _with_values(parts, traced) for name, parts, traced in each}
     properties = {
-        name: _properties_read(kinds, parts, (traced, *of_derived))
-        for (name, parts), traced in zip(methods.items(), of_methods, strict=True)
+        name: _properties_read(kinds, parts, (traced, *of_derived)) for name, parts, traced in each
     } or {"": _properties_read(kinds, (), of_derived)}
     pairs = list(itertools.product(kinds, dict.fromkeys(properties.values())))
     roots = [(*kinds[kind], Streams, *read) for kind, read in pairs]
     of_kinds = _checked_traces(roots)
     by_kind = dict(zip(pairs, of_kinds, strict=True))
     firsts = {kind: by_kind[kind, read] for kind, read in reversed(pairs)}
-    parts_traced = [*((kind[0].__name__, firsts[kind]) for kind in kinds)]
-    parts_traced += zip(methods, of_methods, strict=True)
+    by_part = {kind[0].__name__: firsts[kind].fingerprint for kind in kinds}
+    by_part |= {name: traced.fingerprint for name, _, traced in each}
     traces = (*of_kinds, *others)
-    made = _made_at_drawing(plan, of_derived)
+    words = {word for traced in traces for word in traced.words}
+    functions = filter(callable, itertools.chain(*methods.values()))
+    derived_code = map(_hash_of_trace, of_derived)
+    made = {VECTOR + name: "#stored" for name in plan.stored_vectors}
+    made |= {DERIVED + d: code for d, code in zip(plan.stored_derived, derived_code, strict=True)}
     return RunProvenance(
         Provenance(
             _settings(plan),
@@ -181,9 +175,9 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         ),
         (*roots, *methods.values(), *derived),
         traces,
-        {name: traced.fingerprint for name, traced in parts_traced},
-        tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
-        tuple(_alike(methods, of_methods)),
+        by_part,
+        tuple(_unread(plan, kinds, words, functions)),
+        tuple(_alike(each)),
     )
 
 
@@ -203,10 +197,10 @@ def _properties_read(
     return tuple(sorted(names & words if BY_TEXT.isdisjoint(words) else names))
 
 
-def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[CodeUse]) -> list[str]:
+def _alike(methods: Iterable[tuple[str, tuple[Any, ...], CodeUse]]) -> list[str]:
     """The names of methods that are different functions with the same code and values."""
     names: dict[str, dict[str, tuple[Any, ...]]] = {}
-    for (name, parts), traced in zip(methods.items(), traces, strict=False):
+    for name, parts, traced in methods:
         functions = tuple(id(part) for part in parts if callable(part))
         names.setdefault(repr((traced.tokens, traced.fingerprint)), {})[name] = functions
     same = (found for found in names.values() if len({*found.values()}) > 1)
@@ -214,34 +208,28 @@ def _alike(methods: Mapping[str, tuple[Any, ...]], traces: Sequence[CodeUse]) ->
 
 
 def _unread(
-    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], words: Collection[str]
+    plan: Plan,
+    kinds: Mapping[Kind, Sequence[Scenario]],
+    words: Collection[str],
+    functions: Iterable[Callable[..., Any]],
 ) -> Iterator[str]:
     """Yield factors with several levels that neither code of the study nor a measure reads."""
     read = {*words} | {name for names in plan.reads.values() for name in names}
-    parameters: set[str] = set()
-    functions: list[Any] = [derived.function for derived in plan.derived]
-    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, WorkUnit)]
-    for function in {id(each): each for each in functions}.values():
-        of = function.analyse if isinstance(function, EachReplicate) else function
-        parameters |= inspect.signature(of).parameters.keys()
+    functions = (*functions, *(derived.function for derived in plan.derived))
+    parameters = {name for each in functions for name in inspect.signature(each).parameters}
     if not read.isdisjoint(ALL_FIELD_READERS) or SCENARIO in parameters:
         return
     read |= parameters
     for kind, alike in kinds.items():
-        for base in kind[0].__mro__:
-            read |= {*_words_of(vars(base).get("exact"))}
-            for member in vars(base).values():  # measures may read properties
-                read |= {*_words_of(member.fget if isinstance(member, property) else None)}
+        members = [member for base in kind[0].__mro__ for member in vars(base).items()]
+        for name, member in members:  # measures may read properties
+            function = getattr(member, "fget", member if name == "exact" else None)
+            if isinstance(function, FunctionType):
+                read |= {*definition_of(function.__code__).words}
         for factor in fields(kind[0]):
             levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
             if len(levels) > 1 and factor.name not in read:
                 yield factor.name
-
-
-def _words_of(function: object) -> Collection[str]:
-    if not isinstance(function, FunctionType):
-        return ()
-    return definition_of(function.__code__).words
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
@@ -351,13 +339,11 @@ def _settings(plan: Plan) -> dict[str, Any]:
 
 def _filters_of(plan: Plan) -> Fingerprint:
     """The warnings that are failures, as an entry of a fingerprint; empty if there are none."""
-    if not plan.warning_filters:
-        return {}
     texts = [
         f"{each.action}::{each.category.__module__}.{each.category.__qualname__}::0"
         for each in plan.warning_filters
     ]
-    return {FILTERS: "#" + short_hash("|".join(texts))}
+    return {FILTERS: "#" + short_hash("|".join(texts))} if texts else {}
 
 
 def _is_one_by_one(unit: Scenario) -> bool:
@@ -366,20 +352,9 @@ def _is_one_by_one(unit: Scenario) -> bool:
     return is_method or hasattr(base_scenario(unit), "draw_one")
 
 
-def _made_at_drawing(plan: Plan, traces: Iterable[CodeUse]) -> dict[str, str]:
-    """The stored vectors, and the code of columns derived when a block is drawn."""
-    pairs = zip(plan.stored_derived, traces, strict=True)
-    vectors = {VECTOR + name: "#stored" for name in plan.stored_vectors}
-    return vectors | {DERIVED + name: _hash_of_trace(found) for name, found in pairs}
-
-
-def derived_provenance(
-    blocks: Provenance, name: str, functions: Sequence[Callable[..., Any]]
-) -> Provenance:
-    """Make the provenance of derived columns."""
-    traces = _checked_traces([(function,) for function in functions])
-    made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
-    return replace(blocks, settings={**blocks.settings, "derived": made})
+def code_hashes(functions: Iterable[Any]) -> list[str]:
+    """Hash the code of each function or measure, with the values that it uses."""
+    return [_hash_of_trace(each) for each in _checked_traces([(part,) for part in functions])]
 
 
 def _hash_of_trace(traced: CodeUse) -> str:
@@ -388,14 +363,11 @@ def _hash_of_trace(traced: CodeUse) -> str:
 
 def _own_sources() -> dict[str, frozenset[str]]:
     """Hash the package's own code that writes columns to the store, by file."""
-    paths = [path for name in ENGINE_SOURCES for path in _sources_in(PACKAGE / name)]
     return {
-        str(path.relative_to(PACKAGE)): frozenset({hash_of(path.read_bytes())}) for path in paths
+        str(path.relative_to(PACKAGE)): frozenset({hash_of(path.read_bytes())})
+        for pattern in ENGINE_SOURCES
+        for path in sorted(PACKAGE.glob(pattern))
     }
-
-
-def _sources_in(place: Path) -> list[Path]:
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[CodeUse]:

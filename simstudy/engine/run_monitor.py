@@ -128,13 +128,11 @@ class RunMonitor:
                 "as seconds, is named in Rules(unrepeatable=...)",
             )
         unseen = first_few(list(findings.unseen))
-        parts = [f"not tested (constant, rare or missing values): {unseen}"] * bool(unseen)
-        if findings.least:
-            parts.insert(
-                0,
-                "a pilot of 20 blocks would have found a random number that replicates share if "
-                f"it varies {findings.least:.2g} times as much as a replicate",
-            )
+        parts = [
+            "a pilot of 20 blocks would have found a random number that replicates share if "
+            f"it varies {findings.least:.2g} times as much as a replicate"
+        ] * bool(findings.least)
+        parts += [f"not tested (constant, rare or missing values): {unseen}"] * bool(unseen)
         return [f"independence of replicates: {'; '.join(parts)}"] if parts else []
 
     def _warn_of_all(self, kind: str, text: str) -> None:

@@ -29,19 +29,13 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.design.plan import Plan, WorkUnit, base_scenario, method_of
-from simstudy.engine import executors
+from simstudy.engine import executors, independence
 from simstudy.engine.block import draw_block
 from simstudy.engine.graceful_stop import BlockTimeoutError
-from simstudy.engine.independence import (
-    MIN_BLOCKS,
-    Spread,
-    block_spread,
-    is_deterministic,
-    tested_columns,
-)
+from simstudy.engine.independence import Spread
 from simstudy.engine.methods import EachReplicate
 from simstudy.engine.provenance import LoadedCode
-from simstudy.engine.thread_limits import limit_new_pools, single_threaded
+from simstudy.engine.thread_limits import limit_pools, single_threaded
 from simstudy.errors import StaleCodeError, describe, first_few
 from simstudy.lazy import pd, special
 from simstudy.store.arrow_schema import CELL_ERROR, ERROR, NOT_COMPARED, WARNING, block_table
@@ -163,8 +157,8 @@ def check_repeatable(
         draws_one_by_one = is_method and hasattr(base_scenario(unit), "draw_one")
         if seconds > share and draws_one_by_one:  # each replicate has its own generators
             n_rows = max(MIN_ROWS, int(plan.block_size * share / seconds))
-            if n_rows < plan.block_size:
-                only = replace(only, block_size=n_rows, full_size=plan.block_size)
+            n_rows = min(n_rows, plan.block_size)
+            only = replace(only, block_size=n_rows, full_size=plan.block_size)
         blocks = (*(other if 2 * seconds < share else ()), block)
         return Order(_rows_of_block, code, only, findings.seconds_left, blocks)
 
@@ -304,8 +298,8 @@ def _difference_of_floats(first: np.ndarray, second: np.ndarray, rtol: float) ->
 
 
 # ---------------------------------------------------------------- the other process
+# the pool with the other process, by the process that started it: later runs use it again
 _pools: dict[int, Any] = {}
-"""The pool with the other process, by the process that started it: later runs use it again."""
 atexit.register(_pools.clear)  # a pool that lives until Python takes modules apart prints an error
 
 
@@ -412,7 +406,7 @@ def _rows_of_block(order: Order) -> pa.Table | str:
     (scenario,), plan = order.plan.keys.values(), order.plan
     for number in order.blocks:
         block = draw_block(plan, scenario, number)
-    if limit_new_pools():  # a library that was loaded has used several threads
+    if limit_pools():  # a library that was loaded has used several threads
         block = draw_block(plan, scenario, order.blocks[-1])
     if block.n_failed == plan.block_size:
         return f"drawing failed there: {np.ravel(block.columns[ERROR])[0]}"
@@ -448,11 +442,8 @@ def draw_pilot(
         Duration of the run, in seconds. Further scenarios of a class or method are drawn only
         within 5% of it.
     """
-    short = [
-        key
-        for key in keys
-        if store.n_blocks(key) < MIN_BLOCKS and not is_deterministic(plan.keys[key])
-    ]
+    stochastic = (key for key in keys if not independence.is_deterministic(plan.keys[key]))
+    short = [key for key in stochastic if store.n_blocks(key) < independence.MIN_BLOCKS]
     tests: list[tuple[Spread, float]] = []
     sizes: list[int] = []
 
@@ -534,8 +525,8 @@ def _tests_of_unit(order: Order) -> tuple[list[tuple[str, float, float]], list[s
     table = block_table(few, blocks)
     read = table.select([name for name in table.column_names if name in plan.columns_read])
     tests = [
-        (name, *block_spread(values.reshape(N_BLOCKS, -1)))
-        for name, values in tested_columns(few, read)
+        (name, *independence.block_spread(values.reshape(N_BLOCKS, -1)))
+        for name, values in independence.tested_columns(few, read)
     ]
     tests = [test for test in tests if test[1:] != (1.0, 1.0)]  # constant or rare values
     numeric = {name for name in read.column_names if not pa.types.is_string(read[name].type)}

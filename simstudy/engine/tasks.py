@@ -22,7 +22,7 @@ from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.error_policy import BlockContext
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.thread_limits import limit_new_pools
+from simstudy.engine.thread_limits import limit_pools
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.arrow_schema import ERROR, Block, block_table, counted_errors, has_text
 from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
@@ -79,13 +79,9 @@ class BlockSet(Collection[BlockId]):
         families = group_by_dataset(self.plan, self.chosen)
         for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
             for family in families:
-                yield from self._in_band(family, start, end)
-
-    def _in_band(self, family: list[str], start: int, end: int) -> Iterator[BlockId]:
-        """Iterate over a range of blocks, each with all methods."""
-        here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
-        for block, place in np.argwhere(here).tolist():
-            yield BlockId(self.plan.keys[family[place]], start + block, family[place])
+                here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
+                for block, place in np.argwhere(here).tolist():
+                    yield BlockId(self.plan.keys[family[place]], start + block, family[place])
 
     def without(self, others: BlockSet) -> BlockSet:
         """These blocks without others."""
@@ -295,7 +291,7 @@ def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun, plan = time.perf_counter(), task.plan
     limit = plan.rules.block_seconds
-    limit_new_pools()
+    limit_pools()
     for _ in range(MAX_DRAWS):
         datasets = DatasetCache()
         blocks, timings, warnings = [], [], []
@@ -306,7 +302,7 @@ def draw_task(task: Task) -> TaskResult:
             on_data = datasets.seconds - before
             timings.append(BlockTimings(1, time.perf_counter() - start - on_data, on_data))
             warnings += [(key, kind) for kind in context.rng_events or ()]
-        if not limit_new_pools():  # otherwise a library that was loaded has used several threads
+        if not limit_pools():  # otherwise a library that was loaded has used several threads
             break
     result = _write(task, blocks, timings)
     return result._replace(seconds=time.perf_counter() - begun, warnings=tuple(warnings))
@@ -330,13 +326,20 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
 def _write(task: Task, blocks: Sequence[Block], timings: Sequence[BlockTimings]) -> TaskResult:
     """Write blocks to a file; those that failed by the machine's fault go to a second file."""
     files, n_bytes = [], 0
-    for by_machine in (False, True):
-        some = [block for block in blocks if block.machine == by_machine]
-        if some:
-            generation = RETRY_GENERATION if by_machine else task.generation
-            name, size = _write_file(task, some, generation)
-            files.append(name)
-            n_bytes += size
+    in_order = sorted(blocks, key=lambda block: (block.machine, block.key, block.number))
+    for by_machine, some in itertools.groupby(in_order, key=lambda block: block.machine):
+        of_file = list(some)  # ordered by scenario, so that the file has few row groups
+        table = block_table(task.plan, of_file)
+        name = write_blocks(
+            task.files,
+            joined_ranges((block.key, block.number, 1) for block in of_file),
+            table,
+            provenance=task.provenance,
+            generation=RETRY_GENERATION if by_machine else task.generation,
+            label=task.label,
+        )
+        files.append(name)
+        n_bytes += int(table.nbytes)
     return TaskResult(
         done=tuple((block.key, block.number) for block in blocks),
         timings=tuple(timings),
@@ -345,22 +348,6 @@ def _write(task: Task, blocks: Sequence[Block], timings: Sequence[BlockTimings])
         n_bytes=n_bytes,
         files=tuple(files),
     )
-
-
-def _write_file(task: Task, blocks: Sequence[Block], generation: int) -> tuple[str, int]:
-    """Write blocks ordered by scenario, so that the file has few row groups."""
-    in_order = sorted(blocks, key=lambda block: (block.key, block.number))
-    table = block_table(task.plan, in_order)
-    ranges = joined_ranges((block.key, block.number, 1) for block in in_order)
-    name = write_blocks(
-        task.files,
-        ranges,
-        table,
-        provenance=task.provenance,
-        generation=generation,
-        label=task.label,
-    )
-    return name, int(table.nbytes)
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:
@@ -439,15 +426,11 @@ class TaskSizes:
         """Choose the number of blocks of the next task, so that every worker gets tasks."""
         if not self.seconds_per_block:
             return 1
-        by_time = int(self.task_seconds / self.seconds_per_block)
+        so_far = time.perf_counter() - self._start
+        task_seconds = max(self.least_seconds, min(PART_OF_RUN * so_far, MAX_SECONDS))
+        by_time = int(task_seconds / self.seconds_per_block)
         least = int(self.least_seconds * MIN_PART / self.seconds_per_block)
         n_parts = 4 * self.n_workers if self.n_workers > 1 else 1
         by_share = max(-(-n_left // n_parts), least)
         by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
         return max(1, min(by_time, by_share, by_room))
-
-    @property
-    def task_seconds(self) -> float:
-        """The intended duration of the next task."""
-        so_far = time.perf_counter() - self._start
-        return max(self.least_seconds, min(PART_OF_RUN * so_far, MAX_SECONDS))

@@ -2,8 +2,8 @@
 
 Environment variables set the number for libraries that are loaded later, here and in worker
 processes; `threadpoolctl` sets it for those that are loaded. OpenMP and numba have a setting in
-each Python thread, so every thread checks its pools before it draws a task, if a library was loaded
-since. A task that itself loaded a pool with several threads is drawn again.
+each Python thread, so every thread checks its pools before it draws a task. A task that itself
+loaded a pool with several threads is drawn again.
 """
 
 import contextlib
@@ -11,17 +11,15 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from simstudy.provenance.policy import THREAD_VARIABLES
 
 _lock = threading.RLock()
-_lift = ExitStack()  # restores the settings when the last holder leaves
+_lift = contextlib.ExitStack()  # restores the settings when the last holder leaves
 _n_holders = 0
-_n_lifted = 0
-_seen = threading.local()  # the libraries that a thread has checked
+_of_thread = threading.local()  # with the names of the pools that a thread has limited
 
 
 @contextlib.contextmanager
@@ -31,86 +29,58 @@ def single_threaded() -> Iterator[None]:
     Contexts may be nested, and several threads may enter them at once: the last one to leave
     restores the settings. A library that read its variable within keeps one thread.
     """
-    global _n_holders, _n_lifted
+    global _n_holders
     with _lock:
         if not _n_holders:
-            _lift.callback(_put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES})
-            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+            before = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
+            _lift.callback(os.environ.update, before)
+            for name in THREAD_VARIABLES:
+                _lift.callback(os.environ.pop, name, None)
+                os.environ[name] = "1"
         _n_holders += 1
     try:
-        limit_new_pools()
+        limit_pools()
         yield
     finally:
         with _lock:
             _n_holders -= 1
             if not _n_holders:
                 _lift.close()
-                _n_lifted += 1
 
 
-def _put_back(variables: dict[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
-def limit_new_pools() -> bool:
-    """Limit thread pools, if a library was loaded or settings were restored since the last time.
-
-    The check takes one or two milliseconds.
+def limit_pools() -> bool:
+    """Limit the thread pools of the loaded libraries, in one or two milliseconds.
 
     Returns
     -------
     bool
-        Whether a pool had more than one thread.
+        Whether a pool that this thread had not limited before had more than one thread.
     """
-    now = (_n_lifted, libraries_loaded())
-    if now == getattr(_seen, "libraries", None):
-        return False
-    with _lock:
-        were_wide = _limit_pools()
-    _seen.libraries = now
-    return were_wide
-
-
-def libraries_loaded() -> object:
-    """Return a value that changes when a library is loaded: the size of all mapped code.
-
-    Linux provides it within microseconds. Elsewhere it is the number of Python's modules.
-    """
-    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
-        _, label, rest = file.read().partition(b"VmLib:")
-        if label:
-            return rest.partition(b"\n")[0]
-    return len(sys.modules)
-
-
-def _limit_pools() -> bool:
     from threadpoolctl import ThreadpoolController
 
-    pools = ThreadpoolController().lib_controllers
-    settings = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
-    numba: Any = sys.modules.get("numba")
-    with contextlib.suppress(AttributeError, ValueError):  # its pool does not run
-        numba.threading_layer()
-        settings.append((numba.set_num_threads, numba.get_num_threads()))
-    torch: Any = sys.modules.get("torch")
-    with contextlib.suppress(AttributeError):
-        settings.append((torch.set_num_threads, torch.get_num_threads()))
-    wide = [(set_threads, n_threads) for set_threads, n_threads in settings if n_threads > 1]
-    for set_threads, n_threads in wide:
-        set_threads(1)
-        _lift.callback(set_threads, n_threads)
-    return bool(wide)
+    limited: set[str] = vars(_of_thread).setdefault("limited", set())
+    n_before = len(limited)
+    with _lock:
+        pools = ThreadpoolController().lib_controllers
+        found = [(p.filepath, partial(_set_native, p), p.num_threads or 1) for p in pools]
+        for name, running in (("numba", "threading_layer"), ("torch", "get_num_threads")):
+            library: Any = sys.modules.get(name)
+            with contextlib.suppress(AttributeError, ValueError):  # absent, or its pool is not
+                getattr(library, running)()
+                found.append((name, library.set_num_threads, library.get_num_threads()))
+        for name, set_threads, n_threads in found:
+            if n_threads > 1:
+                set_threads(1)
+                if name not in limited:
+                    limited.add(name)
+                    _lift.callback(limited.discard, name)
+                    _lift.callback(set_threads, n_threads)
+    return len(limited) > n_before
 
 
 def _set_native(pool: Any, n_threads: int) -> None:
     """Set the number of threads; OpenBLAS otherwise accepts it only from the first thread."""
-    is_openblas = hasattr(pool, "clear_controlling_thread")
-    if is_openblas:
-        pool.clear_controlling_thread(force=True)
+    release = getattr(pool, "clear_controlling_thread", lambda **_: None)
+    release(force=True)
     pool.set_num_threads(n_threads)
-    if is_openblas:
-        pool.clear_controlling_thread(force=True)
+    release(force=True)

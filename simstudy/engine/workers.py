@@ -58,6 +58,7 @@ def class_at(setting: str, place: str) -> Callable[..., Any]:
     return named
 
 
+# environment variables with the cores of a batch job, each with one that is set in jobs only
 CORE_VARIABLES = {
     "SLURM_CPUS_PER_TASK": "SLURM_JOB_ID",
     "SLURM_CPUS_ON_NODE": "SLURM_JOB_ID",
@@ -65,8 +66,6 @@ CORE_VARIABLES = {
     "NSLOTS": "JOB_ID",  # SGE
     "LSB_DJOB_NUMPROC": "LSB_JOBID",
 }
-"""Environment variables with the number of cores of a batch job, each with one that is set in jobs
-only."""
 
 
 def available_cores() -> int:

@@ -20,7 +20,7 @@ from simstudy.analysis.precision import MARGIN, precision_ratios
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan, factors_of, method_of
 from simstudy.design.reprs import from_to
-from simstudy.engine.provenance import compute_provenance, derived_provenance
+from simstudy.engine.provenance import code_hashes, compute_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
@@ -73,13 +73,12 @@ def plan_of(
     """
     blocks, drawn = compute_provenance(plan).of_blocks, plan.work_units.keys.items()
     units = {method_of(unit) or type(unit).__name__: key for key, unit in drawn}
-    hashes = derived_provenance(blocks, "measure", measures).settings["derived"]  # type: ignore[arg-type]
     most = "" if plan.rules.max_failed is None else f", at most {plan.rules.max_failed:.3%}"
     content = {
         "replicates": f"{from_to(min(sizes), max(sizes))} in each scenario",
         "scenarios": {identity(scenario): "" for scenario in plan.keys.values()},
         **{axis: dict.fromkeys(map(str, labels), "") for axis, labels in plan.axes.items()},
-        "measures": dict(zip([m.name for m in measures], hashes.values(), strict=True)),
+        "measures": dict(zip([m.name for m in measures], code_hashes(measures), strict=True)),
         "seed": plan.seed,
         "failures": f"record{most}",
         "block size": plan.block_size,

@@ -24,7 +24,7 @@ from simstudy.cli import main
 from simstudy.cli.ending import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.engine.block import draw_columns
-from simstudy.engine.thread_limits import limit_new_pools, single_threaded
+from simstudy.engine.thread_limits import limit_pools, single_threaded
 from simstudy.errors import NotHereError
 from simstudy.figures.save import save_figure
 from simstudy.lazy import pd, special
@@ -50,7 +50,7 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
     with single_threaded():
         for key, block in ((keys[place], block) for place, block in places):
             columns = draw_columns(plan, plan.keys[key], block)
-            if limit_new_pools():  # a library that was loaded has used several threads
+            if limit_pools():  # a library that was loaded has used several threads
                 columns = draw_columns(plan, plan.keys[key], block)
             drawn[key, block] = {name: column for name, column in columns.items() if name != ERROR}
     return drawn

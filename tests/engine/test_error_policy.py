@@ -2,7 +2,6 @@
 
 import errno
 import gc
-import re
 import warnings
 
 import numpy as np
@@ -33,13 +32,6 @@ def test_what_went_wrong_is_data_in_its_own_row():
         *[None] * 2,
     ]
     assert columns["warning"].tolist() == [None] * 3 + ["UserWarning: zero is a fixed point"]
-
-
-def test_without_data_it_is_a_method_whose_parameters_name_what_it_is_given():
-    method = each_replicate(lambda x, y, scale: {"sum": scale * (x + y)})
-    columns = method(x=X, y=2 * X, scale=3.0)
-    assert set(columns) == {"sum"}
-    np.testing.assert_array_equal(columns["sum"], [3 * (x + 2 * x) for x in X])
 
 
 def test_names_that_nobody_said_are_those_of_the_first_replicate_that_succeeds():
@@ -83,7 +75,7 @@ def test_a_vector_is_a_row_of_each_replicate_and_missing_where_that_failed():
             raise ValueError("no root")
         return {"v": x + np.arange(3), "y": x}
 
-    columns = ReplicateLoop(each_replicate(fragile), len(X), ["v"]).columns({"x": X})
+    columns = ReplicateLoop(each_replicate(fragile), len(X), ["v"]).columns({"x": X}, ["x"])
     expected = X[:, None] + np.arange(3)
     expected[1] = np.nan
     np.testing.assert_array_equal(columns["v"], expected)
@@ -94,14 +86,14 @@ def test_a_vector_is_a_row_of_each_replicate_and_missing_where_that_failed():
 def test_vectors_of_several_lengths_stop_the_study():
     method = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)})
     with pytest.raises(StudyError, match=r"v is an array of shape \(4,\) in one replicate"):
-        ReplicateLoop(method, len(X), ["v"]).columns({"x": X})
+        ReplicateLoop(method, len(X), ["v"]).columns({"x": X}, ["x"])
 
 
 def test_only_the_row_that_is_replayed_raises():
     def replayed(row):
         context = BlockContext(raises_row=row)
         method = each_replicate(root, returns=["root"])
-        return ReplicateLoop(method, 4, context=context).columns({"x": X})
+        return ReplicateLoop(method, 4, context=context).columns({"x": X}, ["x"])
 
     with pytest.raises(ValueError, match="no root"):
         replayed(1)
@@ -186,20 +178,7 @@ def test_what_a_method_raises_is_its_own(error):
 
 
 # ---------------------------------------------------------------- mistakes, numbers
-
-
-LARGE = 2**60 + 1
-
-
-@pytest.mark.parametrize(
-    ("value", "says"),
-    [
-        (LARGE, f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
-        (2**70, f"column 'x' holds {2**70}, a whole number beyond 2^53"),
-        (np.ma.array([LARGE]), f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
-    ],
-    ids=str,
-)
-def test_a_replicate_does_not_round(value, says):
-    with pytest.raises(StudyError, match=re.escape(says)):
+@pytest.mark.parametrize("value", [2**60 + 1, 2**70, np.ma.array([2**60 + 1])], ids=str)
+def test_a_replicate_does_not_round(value):
+    with pytest.raises(StudyError, match=rf"'x' holds {int(value)}, a whole number beyond 2\^53"):
         each_replicate(lambda x: value, returns="x")(x=X)

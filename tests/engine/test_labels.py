@@ -23,12 +23,8 @@ class Line:
         return dict(reversed(TRUTH.items()))
 
     def draw(self, streams, n_rep):
-        rng = streams("data")
-        beta = np.array([*TRUTH.values()])
-        return {
-            "b": beta + rng.normal(size=(n_rep, 3)),
-            "drawn_truth": TRUTH,
-        }
+        b = np.array([*TRUTH.values()]) + streams("data").normal(size=(n_rep, 3))
+        return {"b": b, "drawn_truth": TRUTH}
 
 
 def labelled(b):
@@ -75,10 +71,7 @@ def test_values_go_where_their_labels_are():
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (
-            lambda b: {"estimate": labelled(b).rename({"x": "z"})},
-            "labels .*z.* lack or repeat",
-        ),
+        (lambda b: {"estimate": labelled(b).rename({"x": "z"})}, "labels .*z.* lack or repeat"),
         (lambda b: {"estimate": pd.Series(b)[::-1]}, "labels 2, 1, 0, which lack or"),
         (lambda b: {"estimate": pd.Series([0, *b], ["x", *TERMS])}, "lack or repeat some"),
         (lambda b: {"estimate": pd.DataFrame(b)}, "estimate is a DataFrame: return an array"),
@@ -161,6 +154,7 @@ def test_a_column_that_repeats_its_factor_is_the_same_number():
 # ---------------------------------------------------------------- a truth for each label
 TWO_TERMS = {"term": ("intercept", "slope")}
 TWO_TRUTHS = {"slope": 2.0, "intercept": 1.0}  # a dict is aligned by its labels, not by its order
+TRUTHS = {"dict": TWO_TRUTHS, "array": np.array([1.0, 2.0]), "axis": [1.0, 2.0]}
 
 
 @dataclass(frozen=True)
@@ -172,7 +166,7 @@ class LineOfTwo:
 
     @property
     def truth(self):
-        return {"dict": TWO_TRUTHS, "array": np.array([1.0, 2.0]), "axis": [1.0, 2.0]}[self.kind]
+        return TRUTHS[self.kind]
 
     def draw_one(self, rng):
         return {"x": rng.normal([1, 2], size=(self.n, 2))}
@@ -198,12 +192,7 @@ class LineByOne:
     n: int = 20
 
     def draw_one(self, rng):
-        x = rng.normal([1, 2], size=(self.n, 2))
-        array = np.array([1.0, 2.0])
-        return {
-            "x": x,
-            "truth": {"dict": TWO_TRUTHS, "array": array, "axis": [1.0, 2.0]}[self.kind],
-        }
+        return {"x": rng.normal([1, 2], size=(self.n, 2)), "truth": TRUTHS[self.kind]}
 
 
 def centre(x):
@@ -236,8 +225,7 @@ class Square:
 
     @property
     def truth(self):
-        return {"rows": {"a": 1.0, "b": 2.0}, "columns": {"p": 1.0, "q": 2.0},
-                }[self.kind]  # fmt: skip
+        return dict(zip("ab" if self.kind == "rows" else "pq", (1.0, 2.0), strict=True))
 
     def simulate(self, streams, n_rep):
         return {"x": np.zeros((n_rep, 2, 2)) + streams("data").normal(size=(n_rep, 1, 1)) * 0}

@@ -12,14 +12,7 @@ from simstudy.engine import loop, tasks
 from simstudy.engine.executors import Executor, InProcess, WorkerDiedError
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
-from simstudy.engine.tasks import (
-    MAX_SECONDS,
-    PART_OF_RUN,
-    TASK_BYTES,
-    TaskResult,
-    TaskSizes,
-    draw_task,
-)
+from simstudy.engine.tasks import TaskResult, TaskSizes, draw_task
 from simstudy.engine.workers import Workers
 from simstudy.store.files import Folder
 from tests.factories import blocks_of, factory_of, mean_study
@@ -32,13 +25,13 @@ def factory(tmp_path):
     return factory_of(PLAN, tmp_path)
 
 
-def drawn(factory, blocks, executor, monkeypatch):
+def drawn(factory, blocks, executor, monkeypatch, plan=PLAN, **how):
     monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
     workers, results = Workers("loky", executor.n_workers), []
-    run = Loop(PLAN.work_units, factory.store, workers, Silent())
+    run = Loop(plan.work_units, factory.store, workers, Silent())
     check = run.monitor.check
     monkeypatch.setattr(run.monitor, "check", lambda found: (results.append(found), check(found)))
-    run.draw_blocks(blocks)
+    run.draw_blocks(blocks, **how)
     return results
 
 
@@ -174,13 +167,13 @@ def test_tasks_grow_with_the_run_up_to_a_bound(monkeypatch):
     size = TaskSizes(64)
     size.learn_from(result_of(100, 1.0))
     found = [size.n_blocks(10**9) for _ in range(3)]
-    assert found == [25, round(100 * PART_OF_RUN * 100), round(100 * MAX_SECONDS)]
+    assert found == [25, round(100 * tasks.PART_OF_RUN * 100), round(100 * tasks.MAX_SECONDS)]
 
 
 def test_a_task_is_no_more_than_memory_has_room_for():
     size = TaskSizes(2)
     size.least_seconds = 100.0
-    size.learn_from(result_of(10, 1e-3, n_bytes=10 * TASK_BYTES // 7))
+    size.learn_from(result_of(10, 1e-3, n_bytes=10 * tasks.TASK_BYTES // 7))
     assert size.n_blocks(10**6) == 7
 
 
@@ -219,12 +212,8 @@ def test_only_a_worker_that_ends_itself_after_the_limit_was_too_slow(
     executor.alone = Late([bad], by_signal=by_signal)
     executor.alone.takes = takes
     monkeypatch.setattr(loop, "time", clock)
-    monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
-    results = []
-    plan = replace(PLAN, rules=Rules(block_seconds=5.0)).work_units
-    run = Loop(plan, factory.store, Workers("loky", 2), Silent())
-    monkeypatch.setattr(run.monitor, "check", results.append)
-    run.draw_blocks(blocks_of(factory, 6))
+    plan = replace(PLAN, rules=Rules(block_seconds=5.0))
+    results = drawn(factory, blocks_of(factory, 6), executor, monkeypatch, plan)
     (failed,) = [result for result in results if result.n_failed]
     assert says in failed.first_failure[1]
 
@@ -236,11 +225,7 @@ def test_a_block_that_is_to_be_replaced_is_drawn_again_after_a_crash(factory, mo
     factory.store.scan()
     (bad, *_) = [(block.key, block.block) for block in first]
     executor = Mortal([bad], [])
-    results = []
-    monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
-    run = Loop(PLAN.work_units, factory.store, Workers("loky", 2), Silent())
-    monkeypatch.setattr(run.monitor, "check", results.append)
-    run.draw_blocks(first, generation=1)
+    results = drawn(factory, first, executor, monkeypatch, generation=1)
     assert sorted(key for result in results for key in result.done) == sorted(
         (block.key, block.block) for block in first
     )
@@ -292,13 +277,11 @@ class Backwards(Executor):
 def test_tasks_that_finish_in_any_order_are_all_counted(factory, monkeypatch):
     results = drawn(factory, blocks_of(factory, 6), Backwards(), monkeypatch)
     found = [block for result in results for block in result.done]
-    assert sorted(found) == sorted((b.key, b.block) for b in blocks_of_all(6))
+    assert sorted(found) == sorted(
+        (key, block) for key in PLAN.work_units.keys for block in range(6)
+    )
     factory.store.scan()
     assert not blocks_of(factory, 6)
-
-
-def blocks_of_all(n_blocks):
-    return tasks.all_blocks(PLAN.work_units, dict.fromkeys(PLAN.work_units.keys, n_blocks))
 
 
 def test_what_the_machine_made_fail_is_drawn_again_by_the_next_run(factory, monkeypatch):

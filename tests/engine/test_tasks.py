@@ -137,27 +137,19 @@ def test_what_is_taken_ends_with_the_last_method_of_a_block(n):
     taken = []
     while some := waiting.take(n):
         taken += some
+        assert n <= len(some) < n + len(METHODS) or not waiting.left
         data = [(job.scenario.scenario, job.block) for job in some]
         assert all(data.count(one) == len(METHODS) for one in data)
         assert waiting.left == 9 * len(ANALYSED.keys) - len(taken)
     assert taken == list(every(ANALYSED, 9))
 
 
-# ---------------------------------------------------------------- shares
-
-
+# ---------------------------------------------------------------- shards
 def test_a_share_does_not_depend_on_what_is_stored():
     """Of half of the blocks it has those that it has of all."""
     some = BlockSet(THREE, {key: np.arange(8) % 2 == 0 for key in THREE.keys})
     whole = blocks_of_shard(THREE, every(THREE, 8), (2, 3))
     assert list(blocks_of_shard(THREE, some, (2, 3))) == [job for job in whole if job in some]
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_a_queue_hands_out_as_many_blocks_as_were_asked_for(n):
-    queue = WorkQueue(every(THREE, 4))
-    assert len(queue.take(n)) == n
-    assert queue.left == 12 - n
 
 
 @pytest.mark.parametrize("n_shards", [1, 3, 5])
@@ -169,7 +161,6 @@ def test_the_blocks_of_a_shard_are_as_many_as_are_counted_for_it(n_shards):
     assert sum(drawn.values()) == 12
 
 
-# ---------------------------------------------------------------- shards
 FOUR = mean_study((3, 10, 30, 100)).plan()
 
 
@@ -197,9 +188,7 @@ def test_methods_of_a_block_are_in_one_share():
         assert family == [family[0]] * len(METHODS)
 
 
-# ---------------------------------------------------------------- files of shares
-
-
+# ---------------------------------------------------------------- files of shards
 def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, monkeypatch):
     opened, original, study = [], Folder.open, mean_study()
     monkeypatch.setattr(

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from simstudy.engine import tasks
 from simstudy.engine import thread_limits as threads
-from simstudy.engine.tasks import draw_task
-from simstudy.engine.thread_limits import libraries_loaded, limit_new_pools, single_threaded
+from simstudy.engine.thread_limits import limit_pools, single_threaded
 from simstudy.measures import mean
 from simstudy.provenance.policy import THREAD_VARIABLES
 from simstudy.study import Study
@@ -131,7 +131,8 @@ def test_numbas_own_threads(monkeypatch):
     assert set(inline["threads"]) == {1}
     np.testing.assert_array_equal(inline["total"], loky["total"])
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
-    monkeypatch.setattr(threads, "_limit_pools", list)
+    for module in (threads, tasks):
+        monkeypatch.setattr(module, "limit_pools", list)
     unchecked = drawn("inline")
     assert set(unchecked["threads"]) == {numba.config.NUMBA_NUM_THREADS}
     assert unchecked["total"].tobytes() != inline["total"].tobytes(), "more threads, other bits"
@@ -184,23 +185,6 @@ class Pool:
         self.n_threads = n_threads
 
 
-def test_pools_are_looked_at_where_a_library_was_loaded_or_limits_were_lifted(monkeypatch):
-    looks, loaded = [], [0]
-    monkeypatch.setattr(threads, "_limit_pools", lambda: looks.append(loaded[0]))
-    monkeypatch.setattr(threads, "libraries_loaded", lambda: loaded[0])
-    with single_threaded():
-        for _ in range(100):
-            limit_new_pools()
-        loaded[0] = 1
-        limit_new_pools()
-        thread = threading.Thread(target=limit_new_pools)  # OpenMP has limits of each thread
-        thread.start()
-        thread.join()
-        assert looks == [0, 1, 1]
-    with single_threaded():
-        assert looks == [0, 1, 1, 1], "what was given back may have more threads again"
-
-
 def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
     """OpenBLAS listens to one thread alone, unless that is made to let go."""
 
@@ -227,9 +211,10 @@ def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
 def test_torch_is_asked_where_it_is_loaded(monkeypatch):
     torch = Pool(4)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    with single_threaded():
-        assert torch.n_threads == 1
-    assert torch.n_threads == 4
+    for _ in range(2):  # what was given back has more threads again
+        with single_threaded():
+            assert torch.n_threads == 1
+        assert torch.n_threads == 4
 
 
 def test_numba_is_not_started_to_be_asked(monkeypatch):
@@ -237,47 +222,26 @@ def test_numba_is_not_started_to_be_asked(monkeypatch):
         raise ValueError("Threading layer is not initialized.")
 
     monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(threading_layer=not_yet))
-    threads._limit_pools()
+    limit_pools()
     monkeypatch.setitem(sys.modules, "numba", None)
-    threads._limit_pools()
-
-
-@pytest.mark.parametrize("told", [True, False], ids=["by the system", "by modules"])
-def test_a_library_that_was_loaded_is_noticed(told, monkeypatch, tmp_path):
-    if not told:
-        monkeypatch.setattr(threads, "open", no_file, raising=False)
-    elif not Path("/proc/self/status").exists():
-        pytest.skip("this system does not tell the size of what is mapped")
-    before = libraries_loaded()
-    assert libraries_loaded() == before
-    if told:
-        import ctypes
-
-        ctypes.CDLL(openmp.compiled(tmp_path))
-    else:
-        monkeypatch.setitem(sys.modules, "new", SimpleNamespace())
-    assert libraries_loaded() != before
-
-
-def no_file(*_args):
-    raise FileNotFoundError("/proc/self/status")
+    limit_pools()
 
 
 def test_a_task_in_which_a_pool_of_several_threads_is_loaded_is_drawn_again(monkeypatch, tmp_path):
-    torch, loaded = Pool(1), [0]
+    torch, drawn = Pool(1), []
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(threads, "libraries_loaded", lambda: loaded[0])
 
     def simulate(streams, n_rep):
-        if not loaded[0]:
-            loaded[0], torch.n_threads = 1, 4
+        if not drawn:
+            torch.n_threads = 4
+        drawn.append(streams.block)
         return {"x": np.full(n_rep, torch.n_threads)}
 
     plan = plan_of({}, scenarios=(giving(simulate),), max_failed=None)
     factory = factory_of(plan, tmp_path)
     with single_threaded():
-        draw_task(factory.task([*blocks_of(factory, 1)]))
-        assert loaded == [1]
+        tasks.draw_task(factory.task([*blocks_of(factory, 1)]))
+        assert drawn == [0, 0]
     factory.store.scan()
     (key,) = plan.keys
     assert set(factory.store.read(key, SIZE, ["x"])["x"].to_pylist()) == {1}
