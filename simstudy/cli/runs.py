@@ -113,11 +113,13 @@ def _objective(run: Run, result: Any) -> float | None:
 
 def _first_estimates(result: Any) -> dict[str, str]:
     """The first measures over all scenarios, with their errors, as text."""
+    from simstudy.output.findings import are_independent
     from simstudy.tables import in_words
 
     known = result.summary.dropna(subset=["measure", "estimate"])
-    names = known["measure"].unique()[:MAX_MEASURES]
-    return {name: in_words(known[known["measure"] == name]) for name in names}
+    rows = {name: each for name, each in known.groupby("measure", sort=False)}
+    names = [*rows][:MAX_MEASURES]
+    return {n: in_words(rows[n], independent=are_independent(result, rows[n])) for n in names}
 
 
 def draw(run: Run) -> Any:

@@ -124,14 +124,24 @@ def _line(result: Result, rows: pd.DataFrame, axis: str) -> str:
     where = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
     asked = {measure.name: measure.nominal for measure in result.details.declared}
     names = [name for name in rows[MEASURE].unique() if name in asked]
-    parts = (_of_measure(n, rows[rows[MEASURE] == n], where, asked[n]) for n in names)
+    parts = (_of_measure(result, n, rows[rows[MEASURE] == n], where, asked[n]) for n in names)
     return "; ".join([part for part in parts if part][:MAX_MEASURES])
 
 
-def _of_measure(name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None) -> str:
+def are_independent(result: Result, rows: pd.DataFrame) -> bool:
+    """Whether no two rows of a measure share random numbers: each is of another scenario."""
+    factors = factor_names(result.plan)
+    is_shared = rows.duplicated(factors).any() if factors else len(rows) > 1
+    return not (result.plan.rules.common_random_numbers or is_shared)
+
+
+def _of_measure(
+    result: Result, name: str, rows: pd.DataFrame, where: Sequence[str], asked: float | None
+) -> str:
     """A measure over the scenarios, and in how many it differs from its nominal value."""
     try:
-        text = f"{as_words(name)} {in_words(rows, where=where)}"
+        independent = are_independent(result, rows)
+        text = f"{as_words(name)} {in_words(rows, where=where, independent=independent)}"
     except LookupError:  # no estimate
         return ""
     nominal = nominal_values(name, rows, asked)

@@ -162,13 +162,14 @@ def in_words(
     percent: bool = False,
     decimals: int | None = None,
     where: Sequence[str] = (),
+    independent: bool = True,
 ) -> str:
     """Describe estimates with their Monte Carlo errors, for the answer of a study.
 
     The least and the greatest of several noisy estimates lie apart even if all have one true value.
     They are therefore given, each with its own error, only if the estimates differ by more than
-    chance, or their errors are too unequal to tell; otherwise their weighted mean is. Its error
-    takes the rows as independent, as those of different scenarios are.
+    chance, or their errors are too unequal to tell, or they are not independent; otherwise their
+    weighted mean is.
 
     Parameters
     ----------
@@ -181,6 +182,9 @@ def in_words(
         Default: by the error.
     where
         Factors and axes that say where the least and the greatest are.
+    independent
+        Whether no two rows share random numbers, as rows of different scenarios do not (without
+        `common_random_numbers`). The rows of several methods, or of other axes, share them.
 
     Returns
     -------
@@ -214,9 +218,10 @@ def in_words(
             return plus_minus(value, error) + sign
         return to_decimals(value, decimals).replace("-", "−") + sign
 
+    is_unequal = errors.max() > MAX_RATIO * errors.min() and not percent
     if np.ptp(values) <= ROUNDING * np.abs(values).max():
         found = text(values[0], errors.max())
-    elif differ(values, errors) or (errors.max() > MAX_RATIO * errors.min() and not percent):
+    elif not independent or differ(values, errors) or is_unequal:
         ends = int(values.argmin()), int(values.argmax())
         found = " to ".join(text(values[at], errors[at]) + _place(frame, at, where) for at in ends)
     else:

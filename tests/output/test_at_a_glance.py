@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy import Study, each_replicate, grid, publish
+from simstudy import Rules, Study, each_replicate, grid, publish
 from simstudy.analysis.frames import failure_rates
 from simstudy.analysis.result import doubts_of
+from simstudy.cli import runs
 from simstudy.figures.captions import caption_of, describe_figure
 from simstudy.measures import bias, coverage, mean, mse
 from simstudy.output.findings import at_a_glance
@@ -305,3 +306,21 @@ def test_default_figures_have_the_words_of_the_labels():
     assert figure.labels.x == "sample size"
     assert {scale.name for scale in figure.scales if "color" in scale.aesthetics} == {"estimator"}
     assert set(figure.data["panel"]) == {"normal", "t"}
+
+
+def test_a_mean_is_told_of_rows_that_share_no_random_numbers():
+    """Rows of one data set, or of common random numbers, have a common error."""
+    few = {
+        "methods": {"least squares": least_squares},
+        "measures": [bias("estimate", truth="slope")],
+    }
+    alone = slopes(**few).run(40, backend="inline")
+    (pooled,), (shared,) = map(
+        at_a_glance, (alone, slopes(**few, rules=Rules(common_random_numbers=("df",))).run(40))
+    )
+    assert "(all 4 within chance)" in pooled
+    assert " to " in shared
+    assert "within chance" not in shared
+    both = slopes(measures=few["measures"]).run(40, backend="inline")
+    assert "(all 4 within chance)" in runs._first_estimates(alone)["bias"]
+    assert " to " in runs._first_estimates(both)["bias"]
