@@ -117,7 +117,7 @@ def _first_estimates(result: Any) -> dict[str, str]:
     from simstudy.tables import in_words
 
     known = result.summary.dropna(subset=["measure", "estimate"])
-    rows = {name: each for name, each in known.groupby("measure", sort=False)}
+    rows = dict(iter(known.groupby("measure", sort=False)))
     names = [*rows][:MAX_MEASURES]
     return {n: in_words(rows[n], independent=are_independent(result, rows[n])) for n in names}
 

@@ -159,10 +159,15 @@ class Loop:
             "deleting them. Run this again when it has ended, or choose another out=..."
         )
 
-    def redraw(self, sizes: Sizes, keys: Collection[str] | None = None) -> None:
+    def redraw(
+        self,
+        sizes: Sizes,
+        keys: Collection[str] | None = None,
+        shard: tuple[int, int] | None = None,
+    ) -> None:
         """Draw stored blocks again: those of some units, or (None) all with a failure.
 
-        The new rows replace them.
+        The new rows replace them. A shard draws its own blocks only.
         """
         n_blocks = self._n_blocks(sizes)
         if keys is None:
@@ -171,6 +176,7 @@ class Loop:
             lacking = missing_blocks(self.plan, n_blocks, self.store, retries=True).chosen
             stored = {key: ~which & (key in keys) for key, which in lacking.items()}
             blocks = BlockSet(self.plan, stored)
+        blocks = blocks_of_shard(self.plan, blocks, shard) if shard else blocks
         if blocks:
             self._count_stored_failures(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)

@@ -99,11 +99,11 @@ def _draw(
     sizes = dict.fromkeys(plan.keys, options.size)
     try:
         if options.retry:
-            loop.redraw(plan.unit_sizes(sizes))
+            loop.redraw(plan.unit_sizes(sizes), shard=options.share)
         if options.redraw:
             units = plan.work_units.keys.items()
             anew = [key for key, unit in units if {True, method_of(unit)} & {*options.redraw}]
-            loop.redraw(plan.unit_sizes(sizes), anew)
+            loop.redraw(plan.unit_sizes(sizes), anew, options.share)
         loop.draw(plan.unit_sizes(sizes), options.share)
         grown, targets = sizes, options.targets(study)
         while targets:

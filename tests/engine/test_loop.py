@@ -2,11 +2,13 @@
 
 import time
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Thread
 
+import numpy as np
 import pytest
 
+from simstudy import Study
 from simstudy.design.plan import Rules
 from simstudy.engine import loop, tasks
 from simstudy.engine.executors import Executor, InProcess, WorkerDiedError
@@ -14,6 +16,7 @@ from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.tasks import TaskResult, TaskSizes, draw_task
 from simstudy.engine.workers import Workers
+from simstudy.measures import mean
 from simstudy.store.files import Folder
 from tests.factories import blocks_of, factory_of, mean_study
 
@@ -112,6 +115,27 @@ def test_a_list_that_comes_late_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "PAUSES_SECONDS", (0.0, 0.0, 0.0))
     run = mean_study((3,)).run(100, out=tmp_path, backend="inline", n_jobs=1, shard=(1, 1))
     assert run.outcome.n_blocks == 2
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Normal numbers, of which the first in each block is missing."""
+
+    n: int
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").normal(size=n_rep)
+        x[0] = np.nan
+        return {"x": x}
+
+
+@pytest.mark.parametrize("how", [{"redraw": True}, {"retry": "failed"}], ids=str)
+def test_shards_draw_each_stored_block_again_once(how, tmp_path):
+    study = Study("lost", [Failing(3), Failing(4)], measures=[mean("x")], block_size=20)
+    where = {"n_rep": 100, "out": tmp_path, "backend": "inline"}
+    assert study.run(**where).outcome.n_blocks == 10
+    shares = [study.run(shard=(i, 3), **where, **how).outcome.n_blocks for i in (1, 2, 3)]
+    assert sorted(shares) == [3, 3, 4]
 
 
 # ---------------------------------------------------------------- auto
