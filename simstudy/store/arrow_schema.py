@@ -333,6 +333,8 @@ def _innermost(lists: pa.Array) -> pa.Array:
 
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
     """Convert to NumPy: nulls become NaN, or None in text."""
+    import pandas  # noqa: F401 - pyarrow would import it, and lose a Ctrl-C meanwhile
+
     if column.null_count and not pa.types.is_string(column.type):
         column = column.cast(pa.float64(), safe=False)  # integers above 2^53 are rounded
     array: np.ndarray = column.to_numpy()

@@ -1,5 +1,8 @@
 """A block as a table and back: each cell in its place, what failed void, and nothing else."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -135,3 +138,27 @@ def test_a_column_that_nobody_returned_is_named_with_the_nearest():
     _, table = stored({"estimate": X, "wide": WIDE})
     with pytest.raises(StudyError, match=r"reads column 'estimat'.*did you mean 'estimate'"):
         columns_of(plan_of(), table, ("estimat",))
+
+
+INTERRUPTED = """
+import importlib.abc, signal, sys
+import numpy as np, pyarrow as pa
+from simstudy.store import arrow_schema
+
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "pandas":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+try:
+    arrow_schema._to_numpy(pa.chunked_array([arrow_schema._arrow(np.ones(2))]))
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_ctrl_c_is_heard_while_pandas_is_imported():
+    """PyArrow imports it when it converts a first array, and swallows the interrupt."""
+    told = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert told.stdout == "heard\n", told.stderr
