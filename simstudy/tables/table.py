@@ -26,6 +26,7 @@ GAP: Final = "  "  # between columns in a terminal
 MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
 PAGE_ROWS: Final = 40  # a LaTeX table with more rows breaks over pages
 SKIP: Final = "\\par\\smallskip\n"
+DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")  # a number in a text, without its sign
 NUMBER = re.compile(r"-?(∞|[\d,.]+(e[-+]?\d+)?)( \([^ ]+\))?†?")
 MARKDOWN: Final = str.maketrans({letter: f"\\{letter}" for letter in r"\`*_[]<>|$~&#"})
 SIGNS: Final = (  # each followed by its name in LaTeX
@@ -253,14 +254,20 @@ class Table:
         return Grid(list(headings), rows, self.caption, (*self.notes, *self._warnings()))
 
     def _warnings(self) -> list[str]:
-        """A note for each text of a warning, with the number of values that it is about."""
-        found: dict[str, Counter[str]] = {}
+        """A note for each kind of warning: how many values of which columns, with what text.
+
+        Of texts that differ in their numbers alone, it tells the least and the greatest.
+        """
+        found: dict[str, tuple[Counter[str], list[str]]] = {}
         for how in self._shown.values():
             for text in filter(None, self.frame[how.warning] if how.warning else ()):
-                found.setdefault(str(text), Counter())[how.heading] += 1
+                counts, texts = found.setdefault(DIGITS.sub("", str(text)), (Counter(), []))
+                counts[how.heading] += 1
+                texts.append(str(text))
         return [
-            f"{DAGGER} {', '.join(f'{name} ({n:,})' for name, n in counts.items())}: {text}."
-            for text, counts in found.items()
+            f"{DAGGER} {', '.join(f'{name} ({n:,})' for name, n in counts.items())}: "
+            f"{_with_ranges(texts)}."
+            for counts, texts in found.values()
         ]
 
     def _column(self, name: str, how: Column) -> tuple[Heading, list[str]]:
@@ -274,6 +281,14 @@ class Table:
         heading = how.heading + ", %" * (how.percent and "%" not in how.heading)
         marked = [cell + DAGGER * bool(text) for cell, text in zip(cells, warned, strict=True)]
         return Heading(heading, bool(are_numbers) and all(are_numbers)), marked
+
+
+def _with_ranges(texts: Sequence[str]) -> str:
+    """One text for several that differ in their numbers alone: "carries 71 to 87%"."""
+    places = zip(*map(DIGITS.findall, texts), strict=True)
+    ends = [sorted({*each}, key=lambda text: float(text.replace(",", ""))) for each in places]
+    ranges = (each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ends)
+    return DIGITS.sub(lambda _: next(ranges), texts[0])
 
 
 def is_number(value: Any) -> bool:

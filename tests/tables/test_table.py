@@ -219,3 +219,14 @@ def test_three_forms_and_nothing_else(tmp_path):
     assert {*saved} == {*(tmp_path / "tables").iterdir()}
     forms = [TABLE.csv(), TABLE.markdown(), TABLE.latex("one")]
     assert [path.read_text() for path in saved] == forms
+
+
+def test_warnings_that_differ_in_their_numbers_are_one_note():
+    """A reader wants the range, not a paragraph for each number."""
+    texts = ["one carries 71% of 1,000.", "", "one carries 8.5% of 1,000.", "few are skew"]
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "w": [text.rstrip(".") for text in texts]})
+    table = Table(frame, "Doubts", {"x": Column("x", warning="w")})
+    assert table.grid.notes == (
+        "† x (2): one carries 8.5 to 71% of 1,000.",
+        "† x (1): few are skew.",
+    )
