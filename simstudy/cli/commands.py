@@ -123,7 +123,9 @@ def summarize(context: typer.Context, words: Words = None) -> int:
 
     run = _run(context, words)
     with warnings.catch_warnings(action="ignore"):  # they are printed at the end
-        result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
+        result = run.study.partial_result(
+            run.settings.n_rep, run.settings.seed, out=str(run.settings.out)
+        )
     return publish_run(run, result, in_full=True)
 
 
@@ -176,10 +178,10 @@ def protocol(context: typer.Context, words: Words = None) -> None:
 
     run = _run(context, words)
     made = run.study.protocol(
-        run.n_rep,
+        run.settings.n_rep,
         run.settings.seed,
         precision=run.settings.precision,
-        out=run.out,
+        out=run.settings.out,
         run="" if run.is_published else run.run_folder.name,
         about=run.module.__doc__ or "",
         command=run.project.resume_command("run", run.overrides),

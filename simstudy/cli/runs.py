@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,6 @@ from simstudy.errors import ConfigError, IncompleteError, nearest
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import StudyFolder, list_runs
 from simstudy.study import stored_blocks
-from simstudy.study.run_options import RunOptions
 
 PASSED_ON = ("figures", "report", "pdf", "n_jobs")  # settings that are options of `publish`
 MAX_MEASURES = 2  # measures in the table of a sweep
@@ -126,11 +125,9 @@ def draw(run: Run) -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
     from simstudy.study.run import run as run_study
 
-    settings = run.settings
-    given = {each.name: getattr(settings, each.name) for each in fields(RunOptions) if each.init}
-    with Bar(run.name, visible=settings.progress) as progress:
-        given |= {"n_rep": run.n_rep, "out": run.out, "progress": progress}
-        return run_study(run.study, RunOptions.read(run.study, given))
+    with Bar(run.name, visible=run.settings.progress) as progress:
+        options: Any = {"progress": progress}  # on the command line it is true or false
+        return run_study(run.study, replace(run.settings, **options))
 
 
 def _draw_shard(run: Run) -> int:
@@ -232,12 +229,12 @@ def take_inventory(run: Run) -> Inventory:
     """
     plan = run.study.plan(run.settings.seed).work_units
     provenance = compute_provenance(plan)
-    out = run.out if (run.folder / REPLICATES).is_dir() else None
+    out = run.settings.out if (run.folder / REPLICATES).is_dir() else None
     folder = StudyFolder.open(plan, out, provenance.of_blocks)
     store, pending = stored_blocks.uncompared_versions(plan, folder)
     other = stored_blocks.other_code(plan, store, data=True)
     code = stored_blocks.describe_other_code(other, folder) if other else ""
-    wanted = dict.fromkeys(plan.keys, plan.n_blocks(run.n_rep))
+    wanted = dict.fromkeys(plan.keys, plan.n_blocks(run.settings.size))
     every, missing = tasks.all_blocks(plan, wanted), tasks.missing_blocks(plan, wanted, store)
     failed = tasks.blocks_with_failures(plan, wanted, store)
     if shard := run.settings.share:
@@ -282,7 +279,7 @@ def print_blocks(run: Run) -> int:
     n, n_missing, n_failed = len(stored.every), len(stored.missing), len(stored.failed)
     n_drawn = n if settings.redraw else n_missing + n_failed * bool(settings.retry)
     lines = [
-        f"{study.name}: {len(study.scenarios):,} scenarios, {run.n_rep:,} replicates in each, "
+        f"{study.name}: {len(study.scenarios):,} scenarios, {settings.size:,} replicates in each, "
         f"drawn in blocks of {study.block_size:,}",
         f"blocks   {n:,}: {n - n_missing:,} stored ({n_failed:,} with failures), "
         f"{n_missing:,} missing",
@@ -307,7 +304,7 @@ def print_cost(run: Run) -> None:
     """Print what the precision of a run costs: in total, and in the dearest scenarios."""
     settings = run.settings
     with warnings.catch_warnings(record=True) as warned:
-        cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
+        cost = run.study.forecast(settings.precision, run.differences.get("n_rep"), settings.seed)
     for each in warned:
         print(f"warning: {each.message}", file=sys.stderr)
     sums = cost[["n_rep", "seconds", "bytes"]].sum()

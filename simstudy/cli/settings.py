@@ -30,7 +30,7 @@ from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.errors import ConfigError, SimstudyError, describe, in_one_line, nearest
 from simstudy.options import build, format_setting, option, option_help, read_settings
 from simstudy.places import Place, place_of
-from simstudy.study.run_options import RunOptions, check_n_blocks
+from simstudy.study.run_options import RunOptions
 
 VERSION_BASE = "1.3"
 AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']*)'")
@@ -107,11 +107,7 @@ class Run:
     study
         The `Study` that it declares.
     settings
-        Settings of the run.
-    n_rep
-        Replicates per scenario.
-    out
-        Folder that contains the folder of the study.
+        Settings of the run, with the replicates and the folder that scale and study give.
     sources
         Digest of all sources behind the outputs, as they were when they were loaded.
     overrides
@@ -128,8 +124,6 @@ class Run:
     config: Any
     study: Any
     settings: Settings
-    n_rep: int
-    out: str
     sources: str
     project: Project
     overrides: tuple[str, ...]
@@ -139,7 +133,7 @@ class Run:
     @property
     def folder(self) -> Place:
         """The folder of the study, with the store of blocks."""
-        return place_of(self.out) / str(self.study.name)
+        return place_of(str(self.settings.out)) / str(self.study.name)
 
     @property
     def run_folder(self) -> Place:
@@ -170,7 +164,7 @@ class Run:
         """The settings that numbers depend on, for the manifest."""
         options = to_jsonable_python(asdict(self.config))
         made_by = {"experiment": self.name, **options, **self.interpolated}
-        until = {"precision": self.settings.precision, "at_least": self.n_rep}
+        until = {"precision": self.settings.precision, "at_least": self.settings.n_rep}
         return made_by | (until if self.settings.precision else {})
 
 
@@ -382,11 +376,6 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     scale = build(Scale, {"out": folder} | stated, prefix="scale.")
     settings = _read_settings(values, choices["backend"])
     study = make_study(module, own_config, project.root)
-    n_rep = settings.n_rep or scale.replicates(study.n_rep)
-    check_n_blocks(n_rep, study.block_size)
-    out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
-    if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
-        out = str(Path(hydra.runtime.cwd) / out)
     options = texts.get("experiment") or {}
     interpolated = {key: text for key, text in options.items() if "${" in str(text)}
     differences = _differences(own_config, settings, hydra, project)
@@ -394,9 +383,14 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         differences |= {key: getattr(own_config, key) for key in interpolated}
         moving = [key for key in NAMES if key not in SILENT and "${" in str(texts.get(key))]
         differences |= {key: getattr(settings, key) for key in moving}
+    settings.n_rep = settings.n_rep or scale.replicates(study.n_rep)
+    out = os.path.expanduser((settings.out or "").strip() or str(scale.out))  # out=~/results
+    is_elsewhere = Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out
+    settings.out = str(Path(hydra.runtime.cwd) / out) if is_elsewhere else out
+    settings.check_options(study)
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
-        name, module, own_config, study, settings, n_rep, out, sources, project,
+        name, module, own_config, study, settings, sources, project,
         tuple(typed_overrides(hydra)), differences, interpolated,
     )  # fmt: skip
 
