@@ -263,7 +263,9 @@ class ReplicatesInMemory:
         known[CONVERGED] = np.where(has_text(known[ERROR]), np.nan, 1.0)
         for name in names:
             if name not in known:
-                raise StudyError(f"a measure reads column {name!r}; {nearest(name, known)}")
+                raise StudyError(
+                    f"column {name!r} is not among the replicates' columns; {nearest(name, known)}"
+                )
         return {name: known[name][:n_rep].copy() for name in names}
 
     def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:

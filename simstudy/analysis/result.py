@@ -20,6 +20,7 @@ from simstudy.analysis.summary import (
     factor_names,
     factor_rows,
     format_doubts,
+    known_rows_with,
     one_with,
     place_on_axes,
     rows_with,
@@ -333,7 +334,7 @@ class Result:
         Raises
         ------
         LookupError
-            For a measure that the summary does not have; KeyError for such a factor.
+            For a measure or a level that the summary does not have; KeyError for such a factor.
 
         Examples
         --------
@@ -344,12 +345,12 @@ class Result:
         """
         rows = self._frame("summary")
         if measure is None:
-            return rows_with(rows, factors)
+            return known_rows_with(rows, factors)
         known = rows["measure"].unique()
         for name in [measure] if isinstance(measure, str) else measure:
             if name not in known:
                 raise LookupError(f"there is no measure {name!r}; {nearest(name, known)}")
-        return rows_with(rows, {"measure": measure} | factors)
+        return known_rows_with(rows, {"measure": measure} | factors)
 
     def row(self, measure: str, **factors: Any) -> pd.Series:
         """Select one row of the summary.
@@ -465,7 +466,7 @@ class Result:
         """
         known, level = self.details.measure(measure), self.details.level
         compared = Comparisons(self.plan, self.columns, known, scale, level)
-        return rows_with(compared.rows(axis, first, second), factors)
+        return known_rows_with(compared.rows(axis, first, second), factors)
 
     @property
     def claims(self) -> pd.DataFrame:

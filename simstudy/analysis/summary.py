@@ -444,6 +444,15 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return rows[is_match]
 
 
+def known_rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """The same; a level that no row has is refused, unless it is one of a list."""
+    for name, wanted in where.items():
+        if name in rows and not isinstance(wanted, list) and not _has(rows[name], wanted).any():
+            levels = dict.fromkeys(map(str, rows[name]))
+            raise LookupError(f"no row has {name}={wanted!r}; {nearest(str(wanted), levels)}")
+    return rows_with(rows, where)
+
+
 def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
     if isinstance(value, list):  # any of these levels, or a vector that is a level
         return np.asarray(np.any([_has(values, each) for each in (*value, tuple(value))], axis=0))

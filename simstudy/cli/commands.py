@@ -14,6 +14,7 @@ import typer
 
 from simstudy.cli.ending import BROKEN_PIPE
 from simstudy.cli.project import Project, experiment_files, lay_out, load_experiment, question_of
+from simstudy.design.reprs import from_to
 from simstudy.errors import ConfigError, NotHereError, SimstudyError, StoreError
 from simstudy.options import build, option
 from simstudy.places import Place, place_of
@@ -126,6 +127,9 @@ def summarize(context: typer.Context, words: Words = None) -> int:
         result = run.study.partial_result(
             run.settings.n_rep, run.settings.seed, out=str(run.settings.out)
         )
+    if min(result.n_rep.values()) < run.settings.size:
+        stored = from_to(min(result.n_rep.values()), max(result.n_rep.values()))
+        print(f"{stored} of n_rep={run.settings.size:,} replicates are stored in each scenario")
     return publish_run(run, result, in_full=True)
 
 

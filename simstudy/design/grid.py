@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -231,6 +231,13 @@ def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> N
             raise DesignError(f"{_name(scenario)} has no factor {name!r}; {nearest(name, known)}")
         if names.count(name) > 1:
             raise DesignError(f"factor {name!r} is given twice. Give it once.")
+    for each in fields(scenario):
+        has_default = {each.default, each.default_factory} != {MISSING}
+        if each.init and each.name not in names and not has_default:
+            raise DesignError(
+                f"{_name(scenario)} needs a value of the factor {each.name!r}: give it to grid, or "
+                "give its field a default."
+            )
 
 
 def check_distinct(scenarios: Sequence[Scenario]) -> None:

@@ -42,6 +42,8 @@ from simstudy.measures.proportions import (
     proportion,
 )
 
+LEVEL = 0.95  # default of intervals from a standard error
+
 Side = Literal["below", "above"]
 
 
@@ -52,7 +54,7 @@ def coverage(
     *,
     estimate: str | None = None,
     se: str | None = None,
-    level: float | Sequence[float] = 0.95,
+    level: float | Sequence[float] = LEVEL,
     df: Operand | None = None,
     name: str = "coverage",
 ) -> MomentMeasure:
@@ -127,6 +129,8 @@ def _interval_of(
 ) -> _Limits:
     """Limits by their columns, or by an estimate and its standard error."""
     if lower and upper and not (estimate or se):
+        if np.ndim(level) or level != LEVEL:
+            raise DesignError(f"{name}: level={level!r} is for estimate= and se=, not for limits.")
 
         def given(columns: Columns) -> Interval:
             width_of(columns, lower, upper)

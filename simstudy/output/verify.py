@@ -55,6 +55,7 @@ MIN_FOR_ERROR = 10  # groups from whose spread an error is checked
 NEEDED = ("summary.parquet", GROUPS, "claims.parquet")  # files without which little can be checked
 MAX_TIED = 0.01  # share of the drawn groups that may differ by a tie
 AGREES, DIFFERS, NOT_COMPARABLE = 0, 1, 2
+SETTINGS = ("share", "budget", "seed", "n_jobs")  # arguments that are no factors
 NOT_HERE = "replicates, which are not here"
 
 
@@ -553,11 +554,12 @@ def _check_draws(
     made.missed = 0.0 if done == len(units) else (1 - FALSIFIED) ** done
     if len(tied) > max(1, MAX_TIED * done):
         made.wrong += tied
-    made.said.append(
-        f"draws: {done:,} of {len(units):,} groups were drawn here in {format_time(seconds)} "
+    said = f"draws: {done:,} of {len(units):,} groups were drawn here in {format_time(seconds)} "
+    at_random = (
         f"(seed of the choice: {made.seed}); if a tenth of the groups were falsified, none of "
         f"these would have been with probability {made.missed:.1g}"
     )
+    made.said.append(said + ("(those that were named)" if where else at_random))
     if tied:
         made.said.append(f"ties: {len(tied):,} groups differ by a tie: {errors.first_few(tied)}")
     if done < n_wanted:
@@ -575,7 +577,9 @@ def _keys_with(plan: Plan, where: Mapping[str, Any]) -> set[str]:
     factors = [*factor_names(plan), *plan.axes]
     for name in where:
         if name not in factors:
-            raise errors.ConfigError(f"{name} is no factor; {errors.nearest(name, factors)}")
+            raise errors.ConfigError(
+                f"{name} is no factor or setting; {errors.nearest(name, [*factors, *SETTINGS])}"
+            )
     try:
         return {plan.key_of(each) for each in scenarios_with(plan, plan.scenarios, where)}
     except LookupError as error:

@@ -272,7 +272,7 @@ def _read_back(
             f"store both, use Rules(store_vectors=({name!r},))."
         )
     raise StudyError(
-        f"a measure reads column {name!r}, which simulate did not return; "
+        f"column {name!r} is not among the replicates' columns; "
         + nearest(name, simulated_columns(available() if available else table.column_names))
     )
 

@@ -5,6 +5,7 @@ blocks of other provenance (another seed, other code, other data).
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -87,8 +88,8 @@ class Provenance:
 
     def differences(self, expected: "Provenance", key: str) -> list[str]:
         """List the differences, as text."""
-        values = [{"the scenario": each.values.get(key, "")} for each in (self, expected)]
-        return changes(*values) + changes(self._entries(key), expected._entries(key))
+        values = [each.values.get(key, "") for each in (self, expected)]
+        return changed_fields(*values) + changes(self._entries(key), expected._entries(key))
 
     def _entries(self, key: str) -> dict[str, str]:
         settings = {name: str(value) for name, value in self.settings.items()}
@@ -123,6 +124,16 @@ class Provenance:
     def libraries(self) -> dict[str, str]:
         """The libraries that the numbers depend on, with versions."""
         return dict(sorted(entry for key in self.codes for entry in self.versions(key).items()))
+
+
+def changed_fields(stored: str, current: str) -> list[str]:
+    """Name the fields of a scenario that differ, as text: "the scenario's shift=0.5 is gone"."""
+    if stored == current:
+        return []
+    old, new = (re.findall(r"\w+=[^,)]+", text) for text in (stored, current))
+    gone = [f"the scenario's {each} is gone" for each in old if each not in new]
+    added = [f"the scenario's {each} is new" for each in new if each not in old]
+    return gone + added or ["data of the scenario have changed"]
 
 
 NO_PROVENANCE = Provenance({})

@@ -147,7 +147,7 @@ def _compare_other_code(
         yield from stored_blocks.adopt_other_code(plan, folder, code, options)
     changed = stored_blocks.other_code(plan, folder.store, data=True, without=folder.verdicts)
     if changed:
-        yield stored_blocks.describe_other_code(changed, folder)
+        yield stored_blocks.describe_other_code(changed, folder, adopts=options.adopt)
 
 
 def _say(note: str, progress: Progress) -> None:

@@ -259,7 +259,9 @@ def read_shard(shard: str | None) -> tuple[int, int] | None:
         index = next((text for text in here if text.isdecimal() and text != "0"), "none")
     if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total) <= MAX_SHARDS:
         return int(index), int(total)
-    example = f"{total}/{total}" if total.isdecimal() else "1/100"
+    example = "1/100"
+    if total.isdecimal():
+        example = f"{total if index.isdecimal() and int(index) > 1 else 1}/{total}"
     raise ConfigError(
         f"shard={shard} is not allowed: must be i/N with integers 1 <= i <= N <= {MAX_SHARDS:,}, "
         f"for example shard={example}; or auto/N in a job of an array from 1 to N, which has one "

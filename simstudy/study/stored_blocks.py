@@ -130,7 +130,7 @@ def _same_options(stored: Provenance, current: Provenance, key: str) -> bool:
     return stored.settings == current.settings and was.get(OWN_VALUES) == now.get(OWN_VALUES)
 
 
-def describe_other_code(other: OtherBlocks, folder: StudyFolder) -> str:
+def describe_other_code(other: OtherBlocks, folder: StudyFolder, *, adopts: bool = False) -> str:
     """Say in one line what changed, and how much stored work no longer counts."""
     assert folder.blocks is not None  # a temporary folder has no other blocks
     spent = read_records(folder.blocks, other.provenance).spent.values()
@@ -138,11 +138,13 @@ def describe_other_code(other: OtherBlocks, folder: StudyFolder) -> str:
     time = f"{seconds / 3600:,.1f} core hours" if seconds > 3600 else f"{seconds:,.1f} core-seconds"
     work = f" ({time})" if seconds >= 0.05 else ""
     n = other.n_blocks
+    advice = "If the code was only rewritten, adopt=true compares a sample and keeps it"
+    if adopts:
+        advice = "adopt=true keeps blocks of other code, not of other fields, defaults or data"
     return (
         f"changed since {n:,} stored block{'s were' if n > 1 else ' was'} drawn: "
         f"{other.changes(folder.store.provenance)}. Stored work of other code{work} does not "
-        "count, and is drawn again. If the code was only rewritten, adopt=true compares a sample "
-        "and keeps it"
+        f"count, and is drawn again. {advice}"
     )
 
 

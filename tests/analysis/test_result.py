@@ -177,6 +177,10 @@ def test_rows_and_values_are_selected_by_factors(result):
     assert both["measure"].tolist() == ["bias", "coverage"]
     assert result.select(["bias", "coverage"], n_obs=10, method="z").equals(both)
     assert result.select(method=[]).empty
+    with pytest.raises(LookupError, match="no row has method='T'; did you mean 't'"):
+        result.select("bias", method="T")
+    with pytest.raises(LookupError, match="no row has n_obs=4; "):
+        result.contrast("bias", axis="method", first="z", second="t", n_obs=4)
     with pytest.raises(LookupError, match="no measure 'bais'; did you mean 'bias'"):
         result.select("bais")
     ten = result.scenario(n_obs=10)

@@ -35,6 +35,12 @@ def test_a_place_that_cannot_be_told_is_refused_in_a_line(index, shard, monkeypa
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(("typed", "near"), [("0/4", "1/4"), ("5/4", "4/4"), ("4", "1/100")])
+def test_the_nearest_shard_is_the_example(typed, near):
+    with pytest.raises(ConfigError, match=f"for example shard={near};"):
+        read_shard(typed)
+
+
 # ---------------------------------------------------------------- joined
 @pytest.fixture
 def asked(tmp_path):

@@ -88,6 +88,8 @@ def test_summarize_is_the_early_look(ours, tmp_path):
     ours(*asked, "shard=1/1")
     assert "1,500 replicates in each of 2 scenarios" in " ".join(ours("summarize", *asked).split())
     assert ours("summarize", *asked).startswith("nothing to do")
+    less = ours("summarize", *asked, "n_rep=9000")
+    assert less.startswith("2,000 of n_rep=9,000 replicates are stored in each scenario")
 
 
 # ---------------------------------------------------------------- help

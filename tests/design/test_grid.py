@@ -90,6 +90,7 @@ class Plain:
         (lambda: grid(Trial, k=[1, 1.0]), r"Trial\(k=1\) is in the grid twice"),
         (lambda: grid(Trial, k=[1], n_obs=[10, 10]), r"Trial\(k=1\) is in the grid twice"),
         (lambda: zipped(k=[1, 2], n_obs=[1]), "one to one, but the lengths differ.*'k': 2"),
+        (lambda: grid(Trial, n_obs=5), "Trial needs a value of the factor 'k': give it to grid"),
         (lambda: grid(Trial(1)), r"Trial\(k=1.* is not a dataclass.*Give grid the class"),
         (lambda: grid(Trial, 5), r"given 5 for no factor\. Write grid\(Trial, n=\[5, 10\]\)"),
         (lambda: grid(Trial, {"k": [1]}), r"given {'k': \[1\]} for no factor"),

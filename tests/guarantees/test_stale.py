@@ -555,4 +555,5 @@ def test_another_default_of_a_field_is_named_and_not_adopted(written, tmp_path):
     written.edit("stale_trial", "shift: float = 0.5", "shift: float = 0.6")
     again, (note,) = run_noted(written.study(), tmp_path / "out", adopt=True)
     assert again.outcome.n_blocks == 3
-    assert "the scenario was" in note
+    assert "the scenario's shift=0.5 is gone; the scenario's shift=0.6 is new" in note
+    assert "adopt=true keeps blocks of other code, not of other fields, defaults or data" in note

@@ -174,6 +174,7 @@ REFUSED = [
     ),
     (lambda: m.quantile("p", True), DesignError, "probability=True is not a number"),
     (lambda: m.bias("e", truth=None), DesignError, "None is neither the name of a column nor"),
+    (lambda: m.coverage("a", "b", 0.0, level=95), DesignError, "level=95 is for estimate= and se="),
     (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not.*'above'"),
     (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (

@@ -156,7 +156,10 @@ def test_an_honest_folder_agrees_and_says_how_much_was_checked(folder):
 
 
 def test_all_groups_of_one_number_are_drawn(folder):
-    assert check(folder, n_obs=20, method="t").n_drawn == 40
+    found = check(folder, n_obs=20, method="t")
+    assert found.n_drawn == 40
+    assert "(those that were named)" in str(found)
+    assert "probability" not in str(found), "odds are of a choice at random"
 
 
 def test_groups_past_the_budget_are_named(folder):

@@ -136,7 +136,7 @@ def _lost(error, whole):
 
 def test_a_column_that_nobody_returned_is_named_with_the_nearest():
     _, table = stored({"estimate": X, "wide": WIDE})
-    with pytest.raises(StudyError, match=r"reads column 'estimat'.*did you mean 'estimate'"):
+    with pytest.raises(StudyError, match=r"column 'estimat' is not.*did you mean 'estimate'"):
         columns_of(plan_of(), table, ("estimat",))
 
 
