@@ -20,7 +20,7 @@ from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
-SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # of pydantic's bounds
+SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}  # pydantic's names of bounds
 PLAIN = re.compile(r"(?!(?i:true|false|null|none)$)[^\[\]{},'\"\s=]+")  # a text without quotes
 
 

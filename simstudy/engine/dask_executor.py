@@ -152,7 +152,7 @@ def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
     Parameters
     ----------
     paths
-        That search path without installed packages, which workers have themselves.
+        The search path without installed packages, which workers have themselves.
     """
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # a nanny restarts the process if it ends

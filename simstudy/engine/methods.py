@@ -34,7 +34,7 @@ from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
 from simstudy.validation import refuse_inexact, unmasked
 
-Data = Mapping[str, Any]  # by name: arrays with the replicate first, or constants
+Data = Mapping[str, Any]  # arrays with the replicate first, or constants, by name
 RNG_PARAMETERS = ("streams", "rng")  # for random numbers: of a block, or of one replicate
 RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)  # neither data nor factors
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.number, np.bool_, np.datetime64)
@@ -580,7 +580,7 @@ def _checked_value(name: str, returned: Any, axes: Axes, *, is_vector: bool) -> 
 
 # ---------------------------------------------------------------- warnings of a thread
 Recorder = tuple[list[str] | None, Sequence[WarningFilter]]  # a list of texts, filters in force
-_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)  # of this thread
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)  # by thread
 _lock = threading.Lock()  # filters and `showwarning` are shared by all threads
 _held = contextlib.ExitStack()  # restores them when no thread records any more
 _n_recording = 0

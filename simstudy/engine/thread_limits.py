@@ -19,7 +19,7 @@ from simstudy.provenance.policy import THREAD_VARIABLES
 _lock = threading.RLock()
 _lift = contextlib.ExitStack()  # restores the settings when the last holder leaves
 _n_holders = 0
-_of_thread = threading.local()  # with the names of the pools that a thread has limited
+_of_thread = threading.local()  # holds the names of the pools that a thread has limited
 
 
 @contextlib.contextmanager
