@@ -27,7 +27,7 @@ from simstudy.measures import (
     weighted_mean,
 )
 from simstudy.output.groups import groups_of_blocks, rows_with_groups
-from simstudy.output.verify import AGREES, DIFFERS, NOT_COMPARABLE, Verification, verify
+from simstudy.output.verify import AGREES, DIFFERS, NOT_COMPARABLE, Verification, _Drawn, verify
 from simstudy.store.runs import file_hash
 
 
@@ -166,6 +166,21 @@ def test_groups_past_the_budget_are_named(folder):
     found = check(folder, budget=1e-9)
     assert found.n_drawn == 1
     assert any("past the budget" in text for text in found.unchecked)
+
+
+def test_a_seed_repeats_the_choice_of_groups(folder, monkeypatch):
+    chosen, draw = [], _Drawn.draw
+
+    def noted(self, units):
+        chosen.extend(units)
+        return draw(self, units)
+
+    monkeypatch.setattr(_Drawn, "draw", noted)
+    for seed in (5, 5, 6):
+        check(folder, budget=1e-9, seed=seed)
+    first, again, other = chosen
+    assert first == again
+    assert first != other
 
 
 def by_a_library(x):
