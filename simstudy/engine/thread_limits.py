@@ -2,8 +2,8 @@
 
 Environment variables set the number for libraries that are loaded later, here and in worker
 processes; `threadpoolctl` sets it for those that are loaded. OpenMP and numba have a setting in
-each Python thread, so every thread checks its pools before it draws a task. A task that itself
-loaded a pool with several threads is drawn again.
+each Python thread, so every thread checks its pools before it draws a task, if a library was loaded
+since. A task that itself loaded a pool with several threads is drawn again.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from simstudy.provenance.policy import THREAD_VARIABLES
 _lock = threading.RLock()
 _lift = contextlib.ExitStack()  # restores the settings when the last holder leaves
 _n_holders = 0
-_of_thread = threading.local()  # holds the names of the pools that a thread has limited
+_of_thread = threading.local()  # the libraries that were loaded when a thread last looked
 
 
 @contextlib.contextmanager
@@ -49,33 +49,47 @@ def single_threaded() -> Iterator[None]:
 
 
 def limit_pools() -> bool:
-    """Limit the thread pools of the loaded libraries, in one or two milliseconds.
+    """Limit the thread pools of loaded libraries, if one was loaded since this thread last did.
+
+    The check takes one or two milliseconds.
 
     Returns
     -------
     bool
-        Whether a pool that this thread had not limited before had more than one thread.
+        Whether a pool had more than one thread.
     """
+    own, loaded = vars(_of_thread), libraries_loaded()
+    if own.get("loaded") == loaded:
+        return False
     from threadpoolctl import ThreadpoolController
 
-    limited: set[str] = vars(_of_thread).setdefault("limited", set())
-    n_before = len(limited)
     with _lock:
         pools = ThreadpoolController().lib_controllers
-        found = [(p.filepath, partial(_set_native, p), p.num_threads or 1) for p in pools]
+        found = [(partial(_set_native, pool), pool.num_threads or 1) for pool in pools]
         for name, running in (("numba", "threading_layer"), ("torch", "get_num_threads")):
             library: Any = sys.modules.get(name)
             with contextlib.suppress(AttributeError, ValueError):  # absent, or its pool is not
                 getattr(library, running)()
-                found.append((name, library.set_num_threads, library.get_num_threads()))
-        for name, set_threads, n_threads in found:
-            if n_threads > 1:
-                set_threads(1)
-                if name not in limited:
-                    limited.add(name)
-                    _lift.callback(limited.discard, name)
-                    _lift.callback(set_threads, n_threads)
-    return len(limited) > n_before
+                found.append((library.set_num_threads, library.get_num_threads()))
+        wide = [(set_threads, n_threads) for set_threads, n_threads in found if n_threads > 1]
+        for set_threads, n_threads in wide:
+            set_threads(1)
+            _lift.callback(set_threads, n_threads)
+        own["loaded"] = loaded
+        _lift.callback(own.pop, "loaded", None)
+    return bool(wide)
+
+
+def libraries_loaded() -> object:
+    """Return a value that changes when a library is loaded: the size of all mapped code.
+
+    Linux provides it within microseconds. Elsewhere it is the number of Python's modules.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
+        _, label, rest = file.read().partition(b"VmLib:")
+        if label:
+            return rest.partition(b"\n")[0]
+    return len(sys.modules)
 
 
 def _set_native(pool: Any, n_threads: int) -> None:

@@ -1,5 +1,6 @@
 """Wherever a block is drawn, and whatever it loads, its sums are made by one thread."""
 
+import ctypes
 import importlib
 import os
 import subprocess
@@ -185,6 +186,44 @@ class Pool:
         self.n_threads = n_threads
 
 
+def test_pools_are_looked_at_where_a_library_was_loaded_or_limits_were_lifted(monkeypatch):
+    torch, loaded = Pool(1), [0]
+    looks = []
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: looks.append(loaded[0]) or 1)
+    monkeypatch.setattr(threads, "libraries_loaded", lambda: loaded[0])
+    with single_threaded():
+        for _ in range(100):
+            limit_pools()
+        loaded[0] = 1
+        limit_pools()
+        thread = threading.Thread(target=limit_pools)  # OpenMP has limits of each thread
+        thread.start()
+        thread.join()
+        assert looks == [0, 0, 1, 1, 1, 1], "each look asks twice"
+    with single_threaded():
+        assert looks[6:] == [1, 1], "what was given back may have more threads again"
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by the system", "by modules"])
+def test_a_library_that_was_loaded_is_noticed(told, monkeypatch, tmp_path):
+    if not told:
+        monkeypatch.setattr(threads, "open", no_file, raising=False)
+    elif not Path("/proc/self/status").exists():
+        pytest.skip("this system does not tell the size of what is mapped")
+    before = threads.libraries_loaded()
+    assert threads.libraries_loaded() == before
+    if told:
+        ctypes.CDLL(openmp.compiled(tmp_path))
+    else:
+        monkeypatch.setitem(sys.modules, "new", SimpleNamespace())
+    assert threads.libraries_loaded() != before
+
+
+def no_file(*_args):
+    raise FileNotFoundError("/proc/self/status")
+
+
 def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
     """OpenBLAS listens to one thread alone, unless that is made to let go."""
 
@@ -230,6 +269,7 @@ def test_numba_is_not_started_to_be_asked(monkeypatch):
 def test_a_task_in_which_a_pool_of_several_threads_is_loaded_is_drawn_again(monkeypatch, tmp_path):
     torch, drawn = Pool(1), []
     monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(threads, "libraries_loaded", lambda: len(drawn))
 
     def simulate(streams, n_rep):
         if not drawn:
