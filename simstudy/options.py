@@ -119,7 +119,14 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
             declared = cls.__dict__.get(name, inherited.get(name))
             setattr(cls, name, _field(values[name], getattr(declared, "metadata", {})))
         cls.__annotations__ = types
-        cls.__post_init__ = check  # type: ignore[attr-defined]
+        own = getattr(cls, "__post_init__", None)
+
+        def post_init(config: C) -> None:
+            check(config)
+            if own is not None:
+                own(config)
+
+        cls.__post_init__ = post_init  # type: ignore[attr-defined]
         return dataclass(kw_only=True)(cls)
 
     return decorate

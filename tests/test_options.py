@@ -170,6 +170,17 @@ def test_published_values_are_checked_like_any(house):
         Config(k=[-1])
 
 
+def test_a_config_checks_its_values_itself_as_well(house):
+    @published(house("k: [0]\n"))
+    class Config:
+        k: list[float] = option("standard errors", at_least=0)
+
+        def __post_init__(self):
+            self.largest = max(self.k)
+
+    assert Config(k=["1", 3]).largest == 3.0, "after the types"
+
+
 def test_an_option_that_the_file_does_not_list_has_its_own_default(house):
     @published(house("k: [0]\n"))
     class Config:
