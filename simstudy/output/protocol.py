@@ -74,9 +74,8 @@ def plan_of(
     blocks, drawn = compute_provenance(plan).of_blocks, plan.work_units.keys.items()
     units = {method_of(unit) or type(unit).__name__: key for key, unit in drawn}
     most = "" if plan.rules.max_failed is None else f", at most {plan.rules.max_failed:.3%}"
-    least = "at least " * bool(precision)
     content = {
-        "replicates": f"{least}{from_to(min(sizes), max(sizes))} in each scenario",
+        "replicates": f"{from_to(min(sizes), max(sizes))} in each scenario",
         "scenarios": {identity(scenario): "" for scenario in plan.keys.values()},
         **{axis: dict.fromkeys(map(str, labels), "") for axis, labels in plan.axes.items()},
         "measures": dict(zip([m.name for m in measures], code_hashes(measures), strict=True)),
@@ -161,11 +160,10 @@ class Protocol:
     def compared(self, result: Result) -> list[Row]:
         """The planned and the completed study, row by row."""
         done = plan_of(result.plan, result.details.declared, result.n_rep.values(), {})
-        before = self.planned["replicates"]
-        if self.planned["precision"] and min(result.n_rep.values()) >= int(
-            re.sub(r"\D", "", before)
-        ):
-            done["replicates"] = before
+        planned = self.planned["replicates"]
+        is_sequential = self.planned["precision"] and result.details.targets
+        if is_sequential and min(result.n_rep.values()) >= int(re.sub(r"\D", "", planned)):
+            done["replicates"] = planned  # a precision adds more
         parts = [name for name in {**self.planned, **done} if name != "precision"]
         rows = [_compared(n, self.planned.get(n, {}), done.get(n, {})) for n in parts]
         goals = self.planned["precision"].items()
