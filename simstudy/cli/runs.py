@@ -237,10 +237,9 @@ def take_inventory(run: Run) -> Inventory:
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(run.settings.size))
     every, missing = tasks.all_blocks(plan, wanted), tasks.missing_blocks(plan, wanted, store)
     failed = tasks.blocks_with_failures(plan, wanted, store)
-    if shard := run.settings.share:
-        every, missing, failed = (
-            tasks.blocks_of_shard(plan, blocks, shard) for blocks in (every, missing, failed)
-        )
+    every, missing, failed = (
+        tasks.blocks_of_shard(plan, each, run.settings.share) for each in (every, missing, failed)
+    )
     return Inventory(plan, every, missing, failed, "; ".join(filter(None, [pending, code])))
 
 

@@ -232,7 +232,7 @@ def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> N
         if names.count(name) > 1:
             raise DesignError(f"factor {name!r} is given twice. Give it once.")
     for each in fields(scenario):
-        has_default = {each.default, each.default_factory} != {MISSING}
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
         if each.init and each.name not in names and not has_default:
             raise DesignError(
                 f"{_name(scenario)} needs a value of the factor {each.name!r}: give it to grid, or "

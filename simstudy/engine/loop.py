@@ -176,7 +176,7 @@ class Loop:
             lacking = missing_blocks(self.plan, n_blocks, self.store, retries=True).chosen
             stored = {key: ~which & (key in keys) for key, which in lacking.items()}
             blocks = BlockSet(self.plan, stored)
-        blocks = blocks_of_shard(self.plan, blocks, shard) if shard else blocks
+        blocks = blocks_of_shard(self.plan, blocks, shard)
         if blocks:
             self._count_stored_failures(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
@@ -192,7 +192,7 @@ class Loop:
             Whether to include stored blocks that failed by the machine's fault.
         """
         blocks = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=not retry)
-        return blocks_of_shard(self.plan, blocks, shard) if shard else blocks
+        return blocks_of_shard(self.plan, blocks, shard)
 
     def _still_missing(self, sizes: Sizes, shard: tuple[int, int] | None) -> BlockSet:
         """List the blocks missing after a round; if there are any, look again after pauses.

@@ -202,8 +202,10 @@ def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[in
     return counts
 
 
-def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
-    """Choose the blocks of shard `i` of `n`."""
+def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int] | None) -> BlockSet:
+    """Choose the blocks of shard `i` of `n`; None for all."""
+    if shard is None:
+        return blocks
     index, n_shards = shard
     shards = shard_of_each(plan, blocks.chosen, n_shards)
     chosen = {key: which & (shards[key] == index) for key, which in blocks.chosen.items()}

@@ -133,7 +133,7 @@ def changed_fields(stored: str, current: str) -> list[str]:
     old, new = (re.findall(r"\w+=[^,)]+", text) for text in (stored, current))
     gone = [f"the scenario's {each} is gone" for each in old if each not in new]
     added = [f"the scenario's {each} is new" for each in new if each not in old]
-    return gone + added or ["data of the scenario have changed"]
+    return gone + added or ["values or data of the scenario have changed"]
 
 
 NO_PROVENANCE = Provenance({})

@@ -102,6 +102,15 @@ def test_refuses(make, says):
         make()
 
 
+def test_a_default_need_not_be_hashable():
+    @dataclass(frozen=True)
+    class Weighted:
+        n_obs: int
+        weights: tuple[list[int], ...] = ([1, 2],)
+
+    assert len(grid(Weighted, n_obs=[5, 10])) == 2
+
+
 def test_a_grid_is_shown_in_one_line_and_is_a_list():
     made = grid(Trial, k=range(9), n_obs=[10, 20], dgp=Normal(0.25))
     assert repr(made) == (
